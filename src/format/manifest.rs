@@ -1,0 +1,108 @@
+//! What a generation holds, in JSON: counts, identities of everything that shaped it, and every
+//! file with its length and checksum.
+
+use serde::{Deserialize, Serialize};
+
+/// One file of ours: see [`Part`](super::Part).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartEntry {
+    /// File name inside the generation.
+    pub file: String,
+    /// Its length in bytes.
+    pub size_bytes: u64,
+    /// XXH3 of its section table, which holds the checksums of its blocks; 16 hexadecimal digits.
+    pub checksum: String,
+}
+
+/// One file written by a crate (tantivy), checked as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Path inside the generation, with `/`.
+    pub file: String,
+    /// Its length in bytes.
+    pub size_bytes: u64,
+    /// XXH3 of its bytes; 16 hexadecimal digits.
+    pub checksum: String,
+}
+
+/// A source file as it was when the generation was built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceFile {
+    /// Path relative to the corpus folder, with `/`.
+    pub path: String,
+    /// Its length in bytes.
+    pub size_bytes: u64,
+    /// Modification time in nanoseconds since 1970.
+    pub mtime_ns: u64,
+    /// BLAKE3 of its bytes, hexadecimal.
+    pub hash: String,
+}
+
+/// The graph of a generation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GraphState {
+    /// The builder's id.
+    pub builder: String,
+    /// Its part.
+    pub part: PartEntry,
+    /// Recall@10 against the exact scan on sampled rows of the index, 0..=1.
+    pub recall_at_10: f64,
+}
+
+/// A generation, whole. Everything here is refused by name when it does not fit the reader.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`FORMAT_VERSION`](super::FORMAT_VERSION) of the writer.
+    pub format: u32,
+    /// Version of the program that wrote it.
+    pub written_by: String,
+    /// Number of the generation, from 1.
+    pub generation: u64,
+    /// BLAKE3 over the content: passages, statistics, vectors, settings. Not over the graph, not
+    /// over the layout of tantivy's files, not over times and file names.
+    pub digest: String,
+    /// The corpus's fingerprint.
+    pub fingerprint: String,
+    /// The analyzer's id.
+    pub analyzer: String,
+    /// The embedder's id.
+    pub embedder: String,
+    /// The passage settings, as their canonical JSON.
+    pub passage: String,
+    /// Components of an embedding.
+    pub dim: usize,
+    /// Documents indexed.
+    pub documents: usize,
+    /// Blocks indexed.
+    pub blocks: usize,
+    /// Passages indexed: rows of every column.
+    pub passages: usize,
+    /// Terms in all passages: what BM25 divides by `passages` for the average length.
+    pub terms_total: u64,
+    /// Files that are not in the index, with the reason.
+    pub skipped: Vec<(String, String)>,
+    /// The source files as they were.
+    pub sources: Vec<SourceFile>,
+    /// Passage store.
+    pub store: PartEntry,
+    /// Passage lengths in terms.
+    pub lengths: PartEntry,
+    /// Embeddings and their codes.
+    pub vectors: PartEntry,
+    /// The graph, when one was built.
+    pub graph: Option<GraphState>,
+    /// Tantivy's files.
+    pub lexical: Vec<FileEntry>,
+}
+
+impl Manifest {
+    /// Bytes of all files of the generation, the manifest apart.
+    pub fn size_bytes(&self) -> u64 {
+        let parts = [&self.store, &self.lengths, &self.vectors];
+        let graph = self.graph.as_ref().map_or(0, |graph| graph.part.size_bytes);
+        parts.iter().map(|part| part.size_bytes).sum::<u64>()
+            + graph
+            + self.lexical.iter().map(|file| file.size_bytes).sum::<u64>()
+    }
+}

@@ -1,0 +1,57 @@
+//! Memory-mapped files: the one place that maps.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+
+use crate::error::{Error, Result};
+
+/// A whole file, read-only, in memory by page fault. An empty file is no mapping at all.
+#[derive(Debug)]
+pub struct MappedFile {
+    path: PathBuf,
+    map: Option<Mmap>,
+}
+
+impl MappedFile {
+    /// Maps `path`, which must be a file inside a generation: those are written once and never
+    /// changed or cut, only deleted as a whole.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io("opening", path, e))?;
+        let length = file.metadata().map_err(|e| Error::io("reading", path, e))?.len();
+        if length == 0 {
+            return Ok(Self { path: path.to_owned(), map: None });
+        }
+        #[expect(
+            unsafe_code,
+            reason = "mapping is undefined if the file is truncated or written while mapped; files of \
+                      a generation are written under another name, synced, and never touched again"
+        )]
+        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io("mapping", path, e))?;
+        Ok(Self { path: path.to_owned(), map: Some(map) })
+    }
+
+    /// The mapping itself, for crates that own their bytes; `None` for an empty file.
+    pub fn into_map(self) -> Option<Mmap> {
+        self.map
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.map.as_deref().unwrap_or(&[])
+    }
+}
+
+impl std::ops::Deref for MappedFile {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
