@@ -5,6 +5,15 @@
 
 pub mod error;
 pub mod format;
+pub mod corpus;
 pub mod text;
+pub mod passage;
 pub mod access;
 pub mod lexical;
+pub mod vectors;
+pub mod index;
+pub mod trace;
+pub mod search;
+pub mod eval;
+pub mod report;
+pub mod project;

@@ -88,8 +88,10 @@ pub struct Manifest {
     pub store: PartEntry,
     /// Passage lengths in terms.
     pub lengths: PartEntry,
-    /// Embeddings and their codes.
+    /// Embeddings.
     pub vectors: PartEntry,
+    /// Their codes.
+    pub codes: PartEntry,
     /// The graph, when one was built.
     pub graph: Option<GraphState>,
     /// Tantivy's files.
@@ -99,7 +101,7 @@ pub struct Manifest {
 impl Manifest {
     /// Bytes of all files of the generation, the manifest apart.
     pub fn size_bytes(&self) -> u64 {
-        let parts = [&self.store, &self.lengths, &self.vectors];
+        let parts = [&self.store, &self.lengths, &self.vectors, &self.codes];
         let graph = self.graph.as_ref().map_or(0, |graph| graph.part.size_bytes);
         parts.iter().map(|part| part.size_bytes).sum::<u64>()
             + graph

@@ -1,0 +1,241 @@
+//! `atlas build`.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use atlas::corpus::Corpus;
+use atlas::error::{Error, Result};
+use atlas::format::Manifest;
+use atlas::index::{self, BuildReport, Index, Progress};
+use atlas::project::{Project, Staleness};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use super::output::{Output, bytes, duration, note};
+use super::{Exit, Format, Global, project};
+
+/// Arguments of `build`.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// Folder of documents [default: `corpus` of atlas.toml]
+    corpus: Option<PathBuf>,
+    /// Build even when nothing changed
+    #[arg(long)]
+    full: bool,
+    /// Fail on the first file that would be skipped
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Builds, or says that nothing changed.
+pub fn run(args: &BuildArgs, global: &Global, out: &mut Output) -> Result<Exit> {
+    let mut project = project(global)?;
+    if let Some(corpus) = &args.corpus {
+        project.corpus = corpus.clone();
+    }
+    project.file.reading.strict |= args.strict;
+    if !args.full && !args.strict {
+        if let Some(manifest) = current(&project)? {
+            match global.format {
+                Format::Text => out.line(format!(
+                    "nothing changed: generation {} holds {} documents, {} passages",
+                    manifest.generation, manifest.documents, manifest.passages
+                )),
+                Format::Json => {
+                    let unchanged = index::Changes {
+                        unchanged: manifest.sources.len(),
+                        ..index::Changes::default()
+                    };
+                    let skipped = manifest.skipped.clone();
+                    out.json(&report_json(&manifest, &unchanged, &skipped, &Steps::default()));
+                }
+            }
+            return Ok(Exit::Done);
+        }
+    }
+    let (report, steps) = build(&project)?;
+    let m = &report.manifest;
+    match global.format {
+        Format::Json => {
+            out.json(&report_json(m, &report.changed, &m.skipped, &steps));
+        }
+        Format::Text => text(&report, &steps, out),
+    }
+    Ok(Exit::Done)
+}
+
+/// The manifest of the current generation when it is of these settings and files.
+fn current(project: &Project) -> Result<Option<Manifest>> {
+    let Ok(index) = project.open_index() else { return Ok(None) };
+    let stale = project.stale(&index.manifest().sources)?;
+    Ok(stale.is_empty().then(|| index.manifest().clone()))
+}
+
+fn report_json(
+    m: &Manifest,
+    changed: &index::Changes,
+    skipped: &[(String, String)],
+    steps: &Steps,
+) -> serde_json::Value {
+    let skipped: Vec<_> =
+        skipped.iter().map(|(path, reason)| json!({ "path": path, "reason": reason })).collect();
+    let steps: Vec<_> =
+        steps.done.iter().map(|(name, ms)| json!({ "name": name, "elapsed_ms": ms })).collect();
+    json!({
+        "documents": m.documents,
+        "blocks": m.blocks,
+        "passages": m.passages,
+        "generation": m.generation,
+        "digest": m.digest,
+        "fingerprint": m.fingerprint,
+        "changed": changed,
+        "skipped": skipped,
+        "steps": steps,
+        "size_bytes": m.size_bytes(),
+        "peak_rss_bytes": peak_rss_bytes(),
+    })
+}
+
+fn text(report: &BuildReport, steps: &Steps, out: &mut Output) {
+    let (m, changed) = (&report.manifest, &report.changed);
+    out.line(format!(
+        "generation {}: {} documents, {} blocks, {} passages, {} on disk",
+        m.generation,
+        m.documents,
+        m.blocks,
+        m.passages,
+        bytes(m.size_bytes())
+    ));
+    out.line(format!(
+        "files       {} added, {} updated, {} removed, {} unchanged",
+        changed.added, changed.updated, changed.removed, changed.unchanged
+    ));
+    let times: Vec<String> =
+        steps.done.iter().map(|(name, ms)| format!("{name} {}", duration(*ms))).collect();
+    let total: f64 = steps.done.iter().map(|(_, ms)| ms).sum();
+    out.line(format!("time        {} ({})", duration(total), times.join(", ")));
+    if let Some(graph) = &m.graph {
+        out.line(format!(
+            "graph       by {}, recall@10 {:.3} against the exact scan",
+            graph.builder, graph.recall_at_10
+        ));
+    }
+    if let Some(peak) = peak_rss_bytes() {
+        out.line(format!("memory      {} at the peak", bytes(peak)));
+    }
+    out.line(format!("digest      {}", m.digest));
+    for skipped in &report.skipped {
+        out.line(format!("skipped     {}: {}", skipped.path, skipped.reason));
+    }
+}
+
+/// The project's index: opened as it is when it fits, built first when it is missing, stale or of
+/// other settings, which is said on standard error.
+pub fn ensure(project: &Project) -> Result<Index> {
+    let why = match project.open_index() {
+        Ok(index) => {
+            let stale = project.stale(&index.manifest().sources)?;
+            if stale.is_empty() {
+                return Ok(index);
+            }
+            describe(&stale)
+        }
+        Err(Error::Unusable { problem, .. }) => problem,
+        Err(fault) => return Err(fault),
+    };
+    note(&format!("building the index: {why}"));
+    let (report, steps) = build(project)?;
+    let total: f64 = steps.done.iter().map(|(_, ms)| ms).sum();
+    let m = &report.manifest;
+    note(&format!(
+        "built {} passages of {} documents in {}",
+        m.passages,
+        m.documents,
+        duration(total)
+    ));
+    for skipped in &report.skipped {
+        note(&format!("skipped {}: {}", skipped.path, skipped.reason));
+    }
+    project.open_index()
+}
+
+/// `3 files changed, a.md among them`.
+pub fn describe(stale: &[Staleness]) -> String {
+    match stale {
+        [one] => format!("{} was {}", one.path, one.why),
+        [first, ..] => format!("{} files differ from it, {} among them", stale.len(), first.path),
+        [] => "nothing changed".to_owned(),
+    }
+}
+
+/// Builds the index of `project` with progress on a terminal.
+pub fn build(project: &Project) -> Result<(BuildReport, Steps)> {
+    let mut steps = Steps::start();
+    steps.step("read");
+    let corpus: Corpus = project.read_corpus()?;
+    let embedder = project.embedder()?;
+    let settings = project.index_settings();
+    let report = index::build(&corpus, &settings, embedder.as_ref(), &project.store(), &mut steps)?;
+    steps.stop();
+    Ok((report, steps))
+}
+
+/// The time of every step, and a bar while there is a terminal to see it.
+#[derive(Debug, Default)]
+pub struct Steps {
+    /// Milliseconds by step, in the order the steps first came.
+    pub done: Vec<(&'static str, f64)>,
+    current: Option<(&'static str, Instant)>,
+    bar: Option<ProgressBar>,
+}
+
+impl Steps {
+    fn start() -> Self {
+        Self::default()
+    }
+
+    fn stop(&mut self) {
+        if let Some((name, since)) = self.current.take() {
+            let ms = since.elapsed().as_secs_f64() * 1000.0;
+            match self.done.iter_mut().find(|(own, _)| *own == name) {
+                Some((_, total)) => *total += ms,
+                None => self.done.push((name, ms)),
+            }
+        }
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Progress for Steps {
+    fn step(&mut self, name: &'static str) {
+        let bar = self.bar.take();
+        self.stop();
+        self.bar = bar;
+        self.current = Some((name, Instant::now()));
+    }
+
+    fn documents(&mut self, done: usize, total: usize) {
+        if !std::io::stderr().is_terminal() {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::new(total as u64);
+            let style =
+                ProgressStyle::with_template("{bar:30} {pos} of {len} documents, {eta} left");
+            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        bar.set_position(done as u64);
+    }
+}
+
+/// The most memory that this process held, in bytes; `None` where the system does not tell.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,275 @@
+//! `atlas measure`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use atlas::error::{Error, Result};
+use atlas::eval::measurement::{Measured, Measurement, Options, measure};
+use atlas::eval::questions::QuestionSet;
+use atlas::eval::{sweep, trec, units};
+use atlas::index::Index;
+use atlas::project::Project;
+use atlas::report::{MeasureReport, Receipt, measure_json, measure_text, timing_text};
+use atlas::search::Searcher;
+use clap::Args;
+use serde::Deserialize;
+
+use super::output::{Output, note, one_line};
+use super::search::ModeArg;
+use super::{Exit, Format, Global, build, project};
+
+/// Arguments of `measure`.
+#[derive(Debug, Args)]
+pub struct MeasureArgs {
+    /// Measure the held-out questions: totals and kinds
+    #[arg(long, conflicts_with = "set")]
+    held_out: bool,
+    /// Show single held-out questions too
+    #[arg(long, requires = "held_out")]
+    reveal: bool,
+    /// A question set [default: development.yaml of `evals`, or the BEIR folder]
+    #[arg(long, value_name = "FILE")]
+    set: Option<PathBuf>,
+    /// Only the documents that this file lists, as `documents = [..]`
+    #[arg(long, value_name = "FILE")]
+    subset: Option<PathBuf>,
+    /// Which legs to use
+    #[arg(long, value_enum, default_value_t = ModeArg::Hybrid)]
+    mode: ModeArg,
+    /// Blocks in the window, 1 to the depth of 100 [default: search.k of atlas.toml, 5]
+    #[arg(short, value_name = "N")]
+    k: Option<usize>,
+    /// Try a minimum score, 0 to 1, without changing any setting
+    #[arg(long, value_name = "X")]
+    min_score: Option<f64>,
+    /// Show what every minimum score would do, on the development questions
+    #[arg(long, conflicts_with = "held_out")]
+    sweep: bool,
+    /// Leave out the line a question
+    #[arg(long)]
+    summary: bool,
+    /// Write the rankings in TREC's run format
+    #[arg(long, value_name = "FILE")]
+    export_run: Option<PathBuf>,
+    /// Write the judgments in TREC's qrels format; a group's units are judged relevant each
+    #[arg(long, value_name = "FILE")]
+    export_qrels: Option<PathBuf>,
+}
+
+/// The list of a subset.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Subset {
+    documents: Vec<String>,
+}
+
+/// Measures the project's retrieval.
+pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit> {
+    let mut project = project(global)?;
+    if let Some(subset) = &args.subset {
+        take_subset(&mut project, subset, global)?;
+    }
+    let mut settings = project.file.search.clone();
+    if let Some(k) = args.k {
+        if !(1..=settings.depth).contains(&k) {
+            let expected = format!("a whole number from 1 to {}, the depth", settings.depth);
+            return Err(Error::invalid("-k", k, expected));
+        }
+        settings.k = k;
+    }
+    if let Some(min_score) = args.min_score {
+        if !(0.0..=1.0).contains(&min_score) {
+            return Err(Error::invalid("--min-score", min_score, "a number from 0 to 1"));
+        }
+        settings.min_score = min_score;
+    }
+    settings.check()?;
+    let name = if args.held_out { "held-out" } else { "development" };
+    let path = args.set.clone().unwrap_or_else(|| project.question_set(name));
+    let mut set = QuestionSet::read(&path)?;
+    let index = Arc::new(build::ensure(&project)?);
+    if args.subset.is_some() {
+        keep_answerable(&mut set, &index)?;
+    } else if !set.by_document {
+        let exists = |unit: &str| Ok(units::parse(index.passages(), unit)?.is_some());
+        set.check(exists, || units::all_blocks(index.passages()))?;
+    }
+    let searcher = Searcher::new(Arc::clone(&index), settings.clone())?;
+    let options = Options { mode: args.mode.into(), ..Options::default() };
+    let everyone = index.everyone();
+    let measured = measure(&searcher, &index, &settings, &set, options, &|_| Ok(everyone.clone()))?;
+    export(args, &set, &measured)?;
+    if args.sweep {
+        sweep_text(&index, &settings, &set, &measured, out)?;
+        return Ok(Exit::Done);
+    }
+    let sets = vec![(set.name.clone(), set.hash.clone())];
+    let report = MeasureReport {
+        manifest: index.manifest(),
+        settings: &settings,
+        show_questions: !args.held_out || args.reveal,
+        receipt: Receipt::new(index.manifest(), sets, options.mode, &settings),
+        sets: vec![measured],
+    };
+    match global.format {
+        Format::Json => out.json(&measure_json(&report)),
+        Format::Text => {
+            out.text(measure_text(&report, args.summary));
+            out.line("");
+            out.text(timing_text(&report.sets[0]));
+            if report.show_questions && !set.by_document {
+                closing(&set, &report.sets[0], out);
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Narrows the project to the documents listed in `file`, with an index of their own.
+fn take_subset(project: &mut Project, file: &Path, global: &Global) -> Result<()> {
+    let near = project.corpus.join(file);
+    let path = if file.is_file() { file.to_owned() } else { near };
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::io("reading subset", &path, e))?;
+    let subset: Subset = toml::from_str(&text).map_err(|e| {
+        Error::input(&path, None, e.message().to_owned(), "it holds `documents = [\"ID\", ..]`")
+    })?;
+    project.file.reading.subset = Some(subset.documents);
+    if global.index.is_none() {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = project.index.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        project.index.set_file_name(format!("{name}-{stem}"));
+    }
+    Ok(())
+}
+
+/// Marks questions unscoreable whose evidence lies outside the subset, and takes units outside it
+/// out of groups that have others.
+fn keep_answerable(set: &mut QuestionSet, index: &Index) -> Result<()> {
+    for question in &mut set.questions {
+        let mut groups = Vec::new();
+        let mut lost = false;
+        for group in question.judgments.groups() {
+            let mut kept = Vec::new();
+            for unit in group {
+                if units::parse(index.passages(), unit)?.is_some() {
+                    kept.push(unit.clone());
+                }
+            }
+            lost |= kept.is_empty();
+            groups.push(kept);
+        }
+        if lost {
+            question.unscoreable = Some("its evidence is not in the subset".to_owned());
+        } else {
+            question.judgments = atlas::eval::judgments::Judgments::from_groups(groups)?;
+        }
+        question.filter.clear();
+    }
+    Ok(())
+}
+
+fn export(args: &MeasureArgs, set: &QuestionSet, measured: &Measurement) -> Result<()> {
+    if let Some(path) = &args.export_run {
+        let mut run = trec::Run::new("atlas".to_owned());
+        for question in &measured.questions {
+            run.add(question.id.clone(), question.ranking.clone())?;
+        }
+        let tied = run.reordered();
+        if tied > 0 {
+            note(&format!(
+                "{tied} rankings hold equal scores, which trec_eval would order by id; scores are \
+                 written as falling ranks instead"
+            ));
+            run = run.with_scores_from_ranks();
+        }
+        trec::write_run(path, &run)?;
+    }
+    if let Some(path) = &args.export_qrels {
+        let mut qrels = trec::Qrels::default();
+        for question in &set.questions {
+            for (unit, grade) in question.judgments.grades() {
+                qrels.add(&question.id, unit, *grade)?;
+            }
+        }
+        trec::write_qrels(path, &qrels)?;
+    }
+    Ok(())
+}
+
+/// One real hit, one miss with its cause, and what to try next.
+fn closing(set: &QuestionSet, measured: &Measurement, out: &mut Output) {
+    let text = |measured: &Measured| {
+        let asked = set.questions.iter().find(|question| question.id == measured.id);
+        asked.map_or_else(String::new, |question| one_line(&question.question, 70))
+    };
+    let scored = || measured.scored(None);
+    out.line("");
+    if let Some(hit) = scored().find(|q| q.value("rank") == Some(1.0)) {
+        let block = hit.supplied.first().map_or("", |block| block.reference.as_str());
+        out.line(format!("a hit       \"{}\"", text(hit)));
+        out.line(format!("            {block} came first of {} blocks", hit.supplied.len()));
+    }
+    let miss = scored().find(|q| !q.losses.is_empty());
+    match miss.and_then(|q| q.losses.first().map(|loss| (q, loss))) {
+        Some((question, loss)) => {
+            let what = loss.units.join(" or ");
+            let cause = match &loss.found {
+                None => "no leg found it".to_owned(),
+                Some((_, place, _)) => {
+                    format!("it was ranked {place} of {} candidates", loss.candidates)
+                }
+            };
+            out.line(format!("a miss      \"{}\"", text(question)));
+            out.line(format!("            {}: {what}; {cause}", loss.class()));
+        }
+        None => out.line(
+            "no miss     every question got its evidence; look at precision, and try --held-out",
+        ),
+    }
+    out.line("try next    cargo install --path .    then, in a folder of your own:");
+    out.line("            atlas init && atlas search \"a question about it\"");
+}
+
+fn sweep_text(
+    index: &Index,
+    settings: &atlas::search::Settings,
+    set: &QuestionSet,
+    measured: &Measurement,
+    out: &mut Output,
+) -> Result<()> {
+    out.line(format!(
+        "{}: what a minimum score would do, over {} scored questions",
+        set.name,
+        measured.scored(None).count()
+    ));
+    out.line("  min-score   hit  recall  precision  tokens  blocks  empty");
+    let drop = sweep::first_drop(index, settings, set, measured)?;
+    let mut values: Vec<f64> = (0..20).map(|step| f64::from(step) / 20.0).collect();
+    if let Some((last, drop)) = drop {
+        values.extend([last, drop]);
+    }
+    values.push(settings.min_score);
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    for value in values {
+        let step = sweep::at(index, settings, set, measured, value)?;
+        let mark = match drop {
+            Some((last, _)) if value == last => "  recall holds up to here",
+            Some((_, drop)) if value == drop => "  recall is less from just above here",
+            _ if value == settings.min_score => "  in force",
+            _ => "",
+        };
+        out.line(format!(
+            "  {value:9.4}  {:.2}  {:6.2}  {:9.2}  {:6.0}  {:6.2}  {:5}{mark}",
+            step.hit, step.recall, step.precision, step.tokens, step.blocks, step.empty
+        ));
+    }
+    if let Some((last, drop)) = drop {
+        let steps = sweep::breakpoints(measured).len();
+        out.line(format!(
+            "  {steps} breakpoints; margin from the value in force to the drop at {drop:.4}: {:.4}",
+            last - settings.min_score
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! The commands, one file each; this file parses arguments and turns results into exit codes.
+
+mod build;
+mod init;
+mod measure;
+mod output;
+mod search;
+mod status;
+mod verify;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use atlas::error::Result;
+use atlas::project::Project;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use output::Output;
+
+/// Exit codes; see `atlas help`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done, and all that was demanded held.
+    Done = 0,
+    /// A check found something wrong.
+    Failed = 1,
+    /// Bad input or usage, or an I/O failure.
+    Bad = 4,
+}
+
+/// Search a folder of documents, and measure how well it is searched.
+#[derive(Debug, Parser)]
+#[command(
+    name = "atlas",
+    version,
+    after_help = "Exit codes: 0 done; 1 a check failed; 4 bad input or usage, or an I/O failure.\n\
+                  A missing or stale index is built on the way by the commands that need it."
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// Folder of the project [default: the nearest `atlas.toml` upwards]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub project: Option<PathBuf>,
+    /// Folder of the index [default: `index` of atlas.toml, or DIR/.atlas without one]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub index: Option<PathBuf>,
+    /// One setting of atlas.toml for this run, such as text.language=de; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", global = true)]
+    pub setting: Vec<String>,
+    /// Output for people or for machines
+    #[arg(long, value_enum, default_value_t = Format::Text, global = true)]
+    pub format: Format,
+}
+
+/// Output formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a project of a folder of documents
+    Init(init::InitArgs),
+    /// Build the index of a corpus
+    Build(build::BuildArgs),
+    /// Show what is indexed, how large it is, and which files changed since
+    Status,
+    /// Read every byte of the index and check it
+    Verify,
+    /// Search the corpus
+    Search(search::SearchArgs),
+    /// Measure retrieval on a question set
+    Measure(measure::MeasureArgs),
+}
+
+/// Parses the arguments, runs the command, and gives its exit code.
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(fault) => {
+            let _ = fault.print();
+            return ExitCode::from(if fault.use_stderr() { Exit::Bad as u8 } else { 0 });
+        }
+    };
+    let mut out = Output::new();
+    let done = match &cli.command {
+        Command::Init(args) => init::run(args, &cli.global, &mut out),
+        Command::Build(args) => build::run(args, &cli.global, &mut out),
+        Command::Status => status::run(&cli.global, &mut out),
+        Command::Verify => verify::run(&cli.global, &mut out),
+        Command::Search(args) => search::run(args, &cli.global, &mut out),
+        Command::Measure(args) => measure::run(args, &cli.global, &mut out),
+    };
+    let exit = match (done, out.flush()) {
+        (Err(fault), _) => {
+            output::note(&format!("error: {fault}"));
+            Exit::Bad
+        }
+        // Whoever reads has seen enough.
+        (Ok(exit), Err(fault)) if fault.kind() == std::io::ErrorKind::BrokenPipe => exit,
+        (Ok(_), Err(fault)) => {
+            output::note(&format!("error: writing to standard output: {fault}"));
+            Exit::Bad
+        }
+        (Ok(exit), Ok(())) => exit,
+    };
+    ExitCode::from(exit as u8)
+}
+
+/// The project that the global options name.
+pub fn project(global: &Global) -> Result<Project> {
+    let start = std::env::current_dir()
+        .map_err(|e| atlas::error::Error::io("finding", PathBuf::from("."), e))?;
+    Project::find(global.project.as_deref(), &start, global.index.as_deref(), &global.setting)
+}

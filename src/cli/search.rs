@@ -1,0 +1,240 @@
+//! `atlas search`.
+
+use std::sync::Arc;
+
+use atlas::error::Result;
+use atlas::index::{Filter, Index};
+use atlas::search::{ContextBlock, DensePath, Mode, Outcome, Request, Retriever as _, Searcher};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::output::{Output, one_line, width};
+use super::{Exit, Format, Global, build, project};
+
+/// Arguments of `search`.
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// The question
+    question: String,
+    /// Blocks in the window, 1 to the depth of 100 [default: search.k of atlas.toml, 5]
+    #[arg(short, value_name = "N")]
+    k: Option<usize>,
+    /// Which legs to use
+    #[arg(long, value_enum, default_value_t = ModeArg::Hybrid)]
+    mode: ModeArg,
+    /// Only documents whose metadata has one of the values; may be repeated, all must hold
+    #[arg(long, value_name = "KEY=VALUE[,VALUE]")]
+    filter: Vec<String>,
+    /// How the dense leg searches [default: search.dense of atlas.toml, auto]
+    #[arg(long, value_enum)]
+    dense: Option<DenseArg>,
+    /// Drop what scores less, 0 to 1 [default: search.min_score of atlas.toml]
+    #[arg(long, value_name = "X")]
+    min_score: Option<f64>,
+    /// Show what every stage did, and which words gave each score
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Legs by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ModeArg {
+    /// Both legs.
+    Hybrid,
+    /// BM25 alone.
+    Lexical,
+    /// Embeddings alone.
+    Dense,
+}
+
+/// Dense paths by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DenseArg {
+    /// By cost.
+    Auto,
+    /// Every allowed row.
+    Exact,
+    /// The graph.
+    Graph,
+}
+
+impl From<ModeArg> for Mode {
+    fn from(mode: ModeArg) -> Self {
+        match mode {
+            ModeArg::Hybrid => Self::Hybrid,
+            ModeArg::Lexical => Self::Lexical,
+            ModeArg::Dense => Self::Dense,
+        }
+    }
+}
+
+impl From<DenseArg> for DensePath {
+    fn from(path: DenseArg) -> Self {
+        match path {
+            DenseArg::Auto => Self::Auto,
+            DenseArg::Exact => Self::Exact,
+            DenseArg::Graph => Self::Graph,
+        }
+    }
+}
+
+/// Searches and prints the window.
+pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit> {
+    let project = project(global)?;
+    let mut settings = project.file.search.clone();
+    if let Some(path) = args.dense {
+        settings.dense = path.into();
+    }
+    settings.check()?;
+    let mut filter = Filter::default();
+    args.filter.iter().try_for_each(|written| filter.add(written))?;
+    let probe = atlas::access::Scope::everyone(0);
+    // Bad arguments are told before an index is built for them.
+    refine(args, Request::new("", probe), &settings)?;
+    let index = Arc::new(build::ensure(&project)?);
+    let searcher = Searcher::new(Arc::clone(&index), settings.clone())?;
+    let scope = index.narrow(&index.everyone(), &filter)?;
+    let request = refine(args, Request::new(args.question.clone(), scope), &settings)?;
+    let outcome = searcher.retrieve(&request)?;
+    match global.format {
+        Format::Json => out.json(&to_json(&index, &outcome)?),
+        Format::Text => text(args, &searcher, &request, &outcome, out)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn refine(
+    args: &SearchArgs,
+    request: Request,
+    settings: &atlas::search::Settings,
+) -> Result<Request> {
+    let mut request = request.mode(args.mode.into());
+    if let Some(k) = args.k {
+        request = request.k(k, settings)?;
+    }
+    if let Some(min_score) = args.min_score {
+        request = request.min_score(min_score)?;
+    }
+    Ok(request)
+}
+
+/// A hit with everything that is shown of it.
+struct Shown {
+    reference: String,
+    block: String,
+    document: String,
+    title: String,
+    sections: Vec<String>,
+    text: String,
+    path: String,
+    lines: (u32, u32),
+}
+
+fn shown(index: &Index, hit: &ContextBlock) -> Result<Shown> {
+    let passages = index.passages();
+    let passage = passages.passage(hit.row)?;
+    let block = passages.block(hit.block)?;
+    let document = passages.document(block.document)?;
+    Ok(Shown {
+        reference: passages.reference(hit.row)?.to_string(),
+        block: passages.block_reference(hit.block)?.to_string(),
+        title: document.title,
+        document: document.id,
+        sections: passages.sections(&block)?,
+        text: passages.passage_text(&passage)?.to_owned(),
+        path: document.path,
+        lines: (passage.first_line, passage.last_line),
+    })
+}
+
+fn to_json(index: &Index, outcome: &Outcome) -> Result<Value> {
+    let mut hits = Vec::new();
+    for hit in &outcome.context {
+        let shown = shown(index, hit)?;
+        hits.push(json!({
+            "reference": shown.reference,
+            "block": shown.block,
+            "document": shown.document,
+            "title": shown.title,
+            "sections": shown.sections,
+            "score": hit.score,
+            "tokens": hit.tokens,
+            "text": shown.text,
+            "source": { "path": shown.path, "lines": [shown.lines.0, shown.lines.1] },
+        }));
+    }
+    Ok(json!({ "hits": hits, "trace": outcome.trace }))
+}
+
+fn text(
+    args: &SearchArgs,
+    searcher: &Searcher,
+    request: &Request,
+    outcome: &Outcome,
+    out: &mut Output,
+) -> Result<()> {
+    let index = searcher.index();
+    let columns = width();
+    if outcome.context.is_empty() {
+        out.line("nothing found");
+    }
+    for (at, hit) in outcome.context.iter().enumerate() {
+        let shown = shown(index, hit)?;
+        let place = [&[shown.title][..], &shown.sections].concat().join(" › ");
+        let place = one_line(&place, columns.saturating_sub(shown.reference.len() + 13));
+        out.line(format!("{:2}  {:.3}  {}  {place}", at + 1, hit.score, shown.reference));
+        out.line(format!("           {}", one_line(&shown.text, columns.saturating_sub(11))));
+        let (first, last) = shown.lines;
+        let lines = if first == last { first.to_string() } else { format!("{first}-{last}") };
+        out.line(format!("           {}:{lines}", shown.path));
+        if args.explain {
+            explain(searcher, request, hit, outcome, out)?;
+        }
+    }
+    if args.explain {
+        out.line("");
+        for stage in &outcome.trace.stages {
+            out.line(format!(
+                "{:9}  {:8.1} µs  {:4} in  {:4} out  {}",
+                stage.name, stage.elapsed_us, stage.before, stage.after, stage.note
+            ));
+        }
+        let trace = &outcome.trace;
+        out.line(format!(
+            "{:9}  {:8.1} µs, of which {:.1} between the stages",
+            "total",
+            trace.total_us,
+            trace.gap_us()
+        ));
+    }
+    Ok(())
+}
+
+/// The places of a hit in both legs, and the words behind its BM25 score.
+fn explain(
+    searcher: &Searcher,
+    request: &Request,
+    hit: &ContextBlock,
+    outcome: &Outcome,
+    out: &mut Output,
+) -> Result<()> {
+    let place = |stage: &str| {
+        outcome.trace.rank(stage, hit.row).map_or_else(
+            || format!("not in {stage}"),
+            |(rank, score)| format!("{stage} {rank} with {score:.3}"),
+        )
+    };
+    out.line(format!("           {}, {}, {}", place("lexical"), place("dense"), place("fuse")));
+    let index = searcher.index();
+    let query = atlas::lexical::Query::new(index.analyzer().question(request.question()));
+    let bm25 = searcher.settings().bm25;
+    let parts = index.lexical().explain(&query, request.scope(), bm25, hit.row)?;
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|part| {
+            format!("{} {:.2} ({} in it, in {} passages)", part.term, part.score, part.tf, part.df)
+        })
+        .collect();
+    out.line(format!("           {}", parts.join("; ")));
+    Ok(())
+}

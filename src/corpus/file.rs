@@ -1,0 +1,144 @@
+//! A file of the corpus as it lies on disk, and the door through which formats read it.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+
+use super::Document;
+use crate::error::{Error, Result};
+
+/// The door of a format: one file in, its documents out.
+pub trait Reader: Sync {
+    /// The endings of file names that this reader takes, lower case, without the first dot.
+    fn extensions(&self) -> &[&str];
+
+    /// Reads every document of `source`, in the order of the file.
+    ///
+    /// A document without text may be returned; [`read`](super::read) sorts it out by name.
+    fn read(&self, source: &RawFile) -> Result<Vec<Document>>;
+}
+
+/// A file that may hold documents: where it lies, and how to get at what it holds.
+#[derive(Debug, Clone)]
+pub struct RawFile {
+    /// The path relative to the corpus folder, its parts joined by `/` on every system.
+    pub path: String,
+    /// The path to open, and to name in errors.
+    pub location: PathBuf,
+}
+
+/// What a file was when it was read, to see later whether it has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRecord {
+    /// The path relative to the corpus folder, with `/`.
+    pub path: String,
+    /// Length in bytes.
+    pub size_bytes: u64,
+    /// Time of the last change in nanoseconds since 1970; 0 when the system does not tell.
+    pub mtime_ns: u64,
+    /// blake3 of the bytes, in hexadecimal.
+    pub hash: String,
+}
+
+impl RawFile {
+    /// Opens the file for reading from its start.
+    pub fn open(&self) -> Result<BufReader<File>> {
+        // 64 KiB a read: corpora are read from front to back.
+        let file = File::open(&self.location).map_err(|fault| self.fault("opening", fault))?;
+        Ok(BufReader::with_capacity(1 << 16, file))
+    }
+
+    /// The whole file as text, see [`decode`].
+    pub fn text(&self) -> Result<String> {
+        let mut bytes = Vec::new();
+        self.open()?.read_to_end(&mut bytes).map_err(|fault| self.fault("reading", fault))?;
+        decode(bytes).map_err(|fault| {
+            Error::input(&self.location, Some(fault.line), fault.problem(), fault.way_out())
+        })
+    }
+
+    /// Size, time and hash as they are now. Taken before the file is read, so a file changed
+    /// meanwhile differs from its record and is read again.
+    pub fn record(&self) -> Result<FileRecord> {
+        let mut file = self.open()?;
+        let facts = file.get_ref().metadata().map_err(|fault| self.fault("examining", fault))?;
+        let since = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let mtime_ns = since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0);
+        let mut hasher = blake3::Hasher::new();
+        io::copy(&mut file, &mut hasher).map_err(|fault| self.fault("reading", fault))?;
+        let hash = hasher.finalize().to_hex().to_string();
+        Ok(FileRecord { path: self.path.clone(), size_bytes: facts.len(), mtime_ns, hash })
+    }
+
+    /// An error about what stands at `line` of this file.
+    pub fn input(&self, line: u64, problem: impl Into<String>, help: impl Into<String>) -> Error {
+        Error::input(&self.location, Some(line), problem, help)
+    }
+
+    pub(super) fn fault(&self, doing: &'static str, fault: io::Error) -> Error {
+        Error::io(doing, &self.location, fault)
+    }
+}
+
+/// The place where bytes stop being UTF-8.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NotUtf8 {
+    /// Offset of the first bad byte, from 0.
+    pub(super) byte: usize,
+    /// Its line, from 1.
+    pub(super) line: u64,
+    wide: bool,
+}
+
+impl NotUtf8 {
+    pub(super) fn problem(&self) -> String {
+        let also = if self.wide { " (it begins like UTF-16)" } else { "" };
+        format!("not UTF-8 from byte {}{also}", self.byte)
+    }
+
+    pub(super) fn way_out(&self) -> &'static str {
+        "save the file as UTF-8"
+    }
+}
+
+/// Bytes as text: a byte order mark is dropped, and every line end (`\r\n`, `\r`) becomes `\n`.
+pub(super) fn decode(bytes: Vec<u8>) -> Result<String, NotUtf8> {
+    let wide = bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]);
+    let text = String::from_utf8(bytes).map_err(|fault| {
+        let byte = fault.utf8_error().valid_up_to();
+        let before = fault.as_bytes().get(..byte).unwrap_or_default();
+        NotUtf8 { byte, line: 1 + line_ends(before), wide }
+    })?;
+    let text = match text.strip_prefix('\u{FEFF}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    };
+    Ok(if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text })
+}
+
+/// How many `\n` there are in `bytes`.
+pub(super) fn line_ends(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_and_line_ends_are_made_alike() {
+        assert_eq!(decode(b"\xEF\xBB\xBFa\r\nb\rc\n".to_vec()), Ok("a\nb\nc\n".into()));
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_named_by_byte_and_line() {
+        let fault = decode(b"a\nb\xFFc".to_vec()).unwrap_err();
+        assert_eq!((fault.byte, fault.line), (3, 2));
+        assert_eq!(fault.problem(), "not UTF-8 from byte 3");
+        let fault = decode(b"\xFF\xFEa\0".to_vec()).unwrap_err();
+        assert_eq!(fault.problem(), "not UTF-8 from byte 0 (it begins like UTF-16)");
+    }
+}

@@ -1,0 +1,200 @@
+//! Markdown: one document a file, with or without front matter.
+//!
+//! Front matter is YAML between a first line `---` and the next such line. `id`, `title`,
+//! `product`, `revision`, `effective_from`, `effective_to`, `audience` and `classification` have
+//! a meaning to Atlas; whatever else stands there is kept as metadata. A document without `id` is
+//! named by its path, one without `title` by its first heading of level 1, which then is no longer
+//! part of the body.
+
+use super::heading::first_h1;
+use super::{BodyForm, Document, Metadata, RawFile, Reader, Source, Value, front, naming};
+use crate::error::Result;
+
+/// Reads `.md` and `.markdown`.
+pub struct Markdown;
+
+/// Keys of front matter that must be dates where they are given.
+const DATE_KEYS: [&str; 2] = ["effective_from", "effective_to"];
+
+impl Reader for Markdown {
+    fn extensions(&self) -> &[&str] {
+        &["md", "markdown"]
+    }
+
+    fn read(&self, source: &RawFile) -> Result<Vec<Document>> {
+        let text = source.text()?;
+        let (mut metadata, start) = match front::split(source, &text)? {
+            Some(matter) => (front::parse(source, &matter)?, matter.body),
+            None => (Metadata::default(), front::Place { line: 1, byte: 0 }),
+        };
+        check_dates(source, &text, &metadata)?;
+        let id = match single(source, &text, &mut metadata, "id")? {
+            Some(id) => {
+                if let Some(fault) = naming::fault_of_id(&id, false) {
+                    let help = "use letters, digits, `-`, `_`, `.` or `/`";
+                    return Err(source.input(front::line_of(&text, "id"), fault, help));
+                }
+                id
+            }
+            None => naming::id_of_path(&source.path),
+        };
+        let given = single(source, &text, &mut metadata, "title")?;
+        let body = text.get(start.byte..).unwrap_or_default();
+        let (title, body, start) = take_title(given, body, start);
+        let title = title.unwrap_or_else(|| naming::title_of_path(&source.path));
+        let place = Source::file(&source.path, start.line, start.byte as u64);
+        let form = BodyForm::Markdown;
+        Ok(vec![Document { id, title, metadata, body, form, source: place }])
+    }
+}
+
+/// Title and body of a document that may state its title or have it as its first heading.
+///
+/// Without a stated title the first heading of level 1 is the title and leaves the body. A stated
+/// title removes only a heading that opens the body and says the same. A heading further down is
+/// blanked with spaces, so that lines and bytes keep their places.
+pub(super) fn take_title(
+    given: Option<String>,
+    body: &str,
+    start: front::Place,
+) -> (Option<String>, String, front::Place) {
+    let Some((range, heading)) = first_h1(body).filter(|(_, heading)| !heading.is_empty()) else {
+        return (given, body.to_owned(), start);
+    };
+    let opens = body[..range.start].trim().is_empty();
+    if given.as_ref().is_some_and(|given| !opens || *given != heading) {
+        return (given, body.to_owned(), start);
+    }
+    if opens {
+        let line = start.line + super::file::line_ends(&body.as_bytes()[..range.end]);
+        let start = front::Place { line, byte: start.byte + range.end };
+        return (Some(heading), body[range.end..].to_owned(), start);
+    }
+    let mut blanked = body[..range.start].to_owned();
+    blanked.extend(body[range.clone()].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }));
+    blanked.push_str(&body[range.end..]);
+    (Some(heading), blanked, start)
+}
+
+/// Takes the one text of `key` out of the metadata; a list or an empty text is a fault.
+fn single(
+    source: &RawFile,
+    text: &str,
+    metadata: &mut Metadata,
+    key: &str,
+) -> Result<Option<String>> {
+    match metadata.0.remove(key) {
+        None => Ok(None),
+        Some(Value::Text(value)) if !value.trim().is_empty() => Ok(Some(value)),
+        Some(_) => {
+            let problem = format!("`{key}` is not a single text");
+            let help = format!("write one text after `{key}:`, or leave the line out");
+            Err(source.input(front::line_of(text, key), problem, help))
+        }
+    }
+}
+
+fn check_dates(source: &RawFile, text: &str, metadata: &Metadata) -> Result<()> {
+    for key in DATE_KEYS {
+        match metadata.get(key) {
+            None | Some(Value::Date(_)) => {}
+            Some(other) => {
+                let problem = format!("`{key}` is `{other}`, not a date");
+                let line = front::line_of(text, key);
+                return Err(source.input(line, problem, "write it as YYYY-MM-DD"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::Date;
+    use crate::error::Error;
+
+    fn read(path: &str, text: &str) -> Result<Document> {
+        let folder = tempfile::tempdir().unwrap();
+        let location = folder.path().join("x.md");
+        std::fs::write(&location, text).unwrap();
+        let source = RawFile { path: path.into(), location };
+        Markdown.read(&source).map(|mut documents| documents.pop().unwrap())
+    }
+
+    fn fault(text: &str) -> String {
+        match read("x.md", text).unwrap_err() {
+            Error::Input { line, problem, help, .. } => {
+                format!("{}: {problem}; {help}", line.unwrap())
+            }
+            other => other.to_string(),
+        }
+    }
+
+    #[test]
+    fn front_matter_gives_metadata_and_the_place_of_the_body() {
+        let text = "\u{FEFF}---\r\nid: WARR-R2\r\ntitle: Battery warranty\r\nrevision: 1.10\r\n\
+            product: [C-3, 7]\r\neffective_from: 2026-01-01\r\nzip: 00123\r\nflag: yes\r\nnote:\r\n\
+            ---\r\nText.\r\n";
+        let document = read("w.md", text).unwrap();
+        assert_eq!(
+            (document.id.as_str(), document.title.as_str()),
+            ("WARR-R2", "Battery warranty")
+        );
+        assert_eq!(document.body, "Text.\n");
+        assert_eq!(document.source, Source::file("w.md", 11, 127));
+        let metadata = &document.metadata;
+        assert_eq!(metadata.text("revision"), Some("1.10"));
+        assert_eq!(metadata.texts("product").collect::<Vec<_>>(), ["C-3", "7"]);
+        assert_eq!(metadata.date("effective_from"), Date::parse("2026-01-01"));
+        assert_eq!(metadata.text("zip"), Some("00123"));
+        assert_eq!(metadata.text("flag"), Some("yes"));
+        assert_eq!(metadata.0.len(), 5);
+    }
+
+    #[test]
+    fn without_front_matter_path_and_first_heading_serve() {
+        let document = read("a/b c.md", "\n# The *C-3* `guide`\n\nText.\n\n# Other\n").unwrap();
+        assert_eq!((document.id.as_str(), document.title.as_str()), ("a/b-c", "The C-3 guide"));
+        assert_eq!(document.body, "\nText.\n\n# Other\n");
+        assert_eq!((document.source.first_line, document.source.first_byte), (3, 22));
+        let document = read("a/b_c.md", "Text.\n\n```\n# no\n```\n> # no\n").unwrap();
+        assert_eq!(document.title, "B c");
+    }
+
+    #[test]
+    fn a_heading_below_other_text_is_blanked_in_place() {
+        let document = read("a.md", "Badge\n\nTitle é\n=======\nText.\n").unwrap();
+        assert_eq!(document.title, "Title é");
+        assert_eq!(document.body, "Badge\n\n        \n       \nText.\n");
+    }
+
+    #[test]
+    fn a_stated_title_removes_only_its_own_repetition() {
+        let document = read("a.md", "---\ntitle: One\n---\n# One\ntext\n").unwrap();
+        assert_eq!(document.body, "text\n");
+        let document = read("a.md", "---\ntitle: One\n---\n# Two\ntext\n").unwrap();
+        assert_eq!((document.title.as_str(), document.body.as_str()), ("One", "# Two\ntext\n"));
+    }
+
+    #[test]
+    fn faults_of_front_matter_name_their_line() {
+        insta(
+            "---\nid: a\ntitle: b\n",
+            "1: the front matter opened here has no closing `---` line",
+        );
+        insta("---\nid: a\nid: b\n---\nx", "3: the front matter is not valid YAML: ");
+        insta("---\nid: a\ntitle: [b\n---\nx", "");
+        insta("---\n- a\n---\nx", "2: the front matter is a list");
+        insta("---\nid: a b\n---\nx", "2: the id `a b` holds white space");
+        insta("---\na: 1\nid: [a]\n---\nx", "3: `id` is not a single text");
+        insta("---\n\neffective_to: 2026\n---\nx", "3: `effective_to` is `2026`, not a date");
+    }
+
+    fn insta(text: &str, expected: &str) {
+        let found = fault(text);
+        assert!(found.starts_with(expected), "{found}\nexpected: {expected}");
+        assert!(!found.contains('\n'), "{found}");
+        eprintln!("{found}");
+    }
+}

@@ -1,0 +1,376 @@
+//! The corpus: documents as they are given, each with its metadata and its place.
+//!
+//! [`read`] turns a folder into a [`Corpus`]. Every format is one file with a [`Reader`]; a file
+//! that cannot be read is listed with its reason instead of passing unseen. The result depends on
+//! the content alone: not on the order of files, on times, on threads or on where the folder lies.
+
+mod beir;
+mod file;
+mod front;
+pub(crate) mod heading;
+mod markdown;
+mod naming;
+mod plain;
+mod survey;
+mod value;
+mod walk;
+
+use std::io;
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+pub use beir::Beir;
+pub use file::{FileRecord, RawFile, Reader};
+pub use markdown::Markdown;
+pub use plain::Plain;
+pub use survey::{Surveyed, survey};
+pub use value::{Date, Metadata, TEXT_KEYS, Value};
+
+use crate::error::{Error, Result, nearest};
+
+/// Files at the top of a corpus folder that describe the corpus and are no part of it.
+pub const NOT_DOCUMENTS: [&str; 4] = ["README.md", "access.yaml", "sample.toml", "atlas.toml"];
+
+/// The formats that a folder of files may hold; a new one is a file and a line here.
+fn readers() -> &'static [&'static dyn Reader] {
+    &[&Markdown, &Plain]
+}
+
+/// One text with a name: what is cited, filtered and permitted as a whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// The name, unique in the corpus; without white space, save single spaces in public sets.
+    pub id: String,
+    /// The title; empty when a public set gives none.
+    pub title: String,
+    /// Everything else that is stated about it.
+    pub metadata: Metadata,
+    /// The text, with `\n` as line end, without front matter and title.
+    pub body: String,
+    /// How the body is to be read.
+    pub form: BodyForm,
+    /// Where it was found; no part of its content.
+    pub source: Source,
+}
+
+/// How a body is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum BodyForm {
+    /// CommonMark with tables and footnotes.
+    Markdown,
+    /// Paragraphs between blank lines, nothing else.
+    Plain,
+}
+
+/// Where a document was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The file, relative to the corpus folder, with `/`.
+    pub path: String,
+    /// The line of the file on which the body begins, from 1.
+    pub first_line: u64,
+    /// The byte at which the body begins, from 0, in the file read as UTF-8 with `\n` line ends
+    /// and without a byte order mark; 0 for a record.
+    pub first_byte: u64,
+    /// Whether the document is a record on one line, so that `first_line` is the line of it all.
+    pub is_record: bool,
+}
+
+impl Source {
+    /// A body that begins at `first_line` and `first_byte` of a file of its own.
+    pub fn file(path: &str, first_line: u64, first_byte: u64) -> Self {
+        Self { path: path.to_owned(), first_line, first_byte, is_record: false }
+    }
+
+    /// A document that is one line of a file.
+    pub fn record(path: &str, line: u64) -> Self {
+        Self { path: path.to_owned(), first_line: line, first_byte: 0, is_record: true }
+    }
+}
+
+impl Document {
+    /// blake3 of everything but the source: equal for documents of equal content, wherever they
+    /// lie. Lines are not part of it, so a document may keep its digest and move in its file.
+    pub fn digest(&self) -> [u8; 32] {
+        let form = match self.form {
+            BodyForm::Markdown => "markdown",
+            BodyForm::Plain => "plain",
+        };
+        let mut hasher = blake3::Hasher::new();
+        let mut field = |text: &str| {
+            // The length before each field keeps `ab`+`c` apart from `a`+`bc`.
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        let count = self.metadata.0.len().to_string();
+        for text in [&self.id, &self.title, form, &self.body, &count] {
+            field(text);
+        }
+        for (key, value) in &self.metadata.0 {
+            field(key);
+            digest_value(value, &mut field);
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+/// The kind of a value, then what it holds; a list states its length first.
+fn digest_value(value: &Value, field: &mut impl FnMut(&str)) {
+    let (kind, held) = match value {
+        Value::Text(text) => ("text", text.clone()),
+        Value::Number(number) => ("number", format!("{:016x}", number.to_bits())),
+        Value::Date(date) => ("date", date.to_string()),
+        Value::List(items) => ("list", items.len().to_string()),
+    };
+    field(kind);
+    field(&held);
+    if let Value::List(items) = value {
+        items.iter().for_each(|item| digest_value(item, field));
+    }
+}
+
+/// How a corpus is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CorpusSettings {
+    /// Whether the first file or document that would be skipped is an error; default `false`.
+    pub strict: bool,
+    /// Ids of the documents to keep, all others being left out; default: all are kept.
+    pub subset: Option<Vec<String>>,
+    /// Patterns, as in `.gitignore`, of files to leave out in silence; default: none.
+    pub exclude: Vec<String>,
+    /// Length in bytes above which a Markdown or text file is skipped; default 64 MiB, far above
+    /// anything written by hand.
+    pub max_file_bytes: u64,
+}
+
+impl Default for CorpusSettings {
+    fn default() -> Self {
+        Self { strict: false, subset: None, exclude: Vec::new(), max_file_bytes: 64 << 20 }
+    }
+}
+
+/// A file, or a document of a file, that is not in the corpus.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// The file, relative to the corpus folder, with `/`.
+    pub path: String,
+    /// Why, with the line where one can be named.
+    pub reason: String,
+}
+
+/// What a folder holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Corpus {
+    /// The documents by the bytes of their ids.
+    pub documents: Vec<Document>,
+    /// What was not taken, by path.
+    pub skipped: Vec<Skipped>,
+    /// blake3 over the digests of the documents in their order, in hexadecimal.
+    pub fingerprint: String,
+    /// The files that were read, skipped ones among them, by path.
+    pub files: Vec<FileRecord>,
+}
+
+impl Corpus {
+    /// The document called `id`.
+    pub fn document(&self, id: &str) -> Option<&Document> {
+        let place = self.documents.binary_search_by(|document| document.id.as_str().cmp(id));
+        self.documents.get(place.ok()?)
+    }
+}
+
+/// Reads the corpus that lies in `folder`.
+///
+/// A folder with `corpus.jsonl` or `corpus.jsonl.zst` at its top is a public set, and only that
+/// file is read; a fault in it is an error. Any other folder is walked: hidden files, files that
+/// git ignores and [`NOT_DOCUMENTS`] are passed over, symbolic links are not followed, and a file
+/// that cannot be read as a document is in [`Corpus::skipped`].
+///
+/// # Errors
+///
+/// A missing folder, two documents with one id, an unknown id in `subset`, a corpus without any
+/// document, and, with `strict`, the first thing skipped.
+pub fn read(folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
+    let about = folder.metadata().map_err(|fault| Error::io("opening corpus", folder, fault))?;
+    if !about.is_dir() {
+        let fault = io::Error::from(io::ErrorKind::NotADirectory);
+        return Err(Error::io("opening corpus", folder, fault));
+    }
+    let mut gathered = match set_file(folder)? {
+        Some(file) => {
+            let record = file.record()?;
+            let documents = Beir.read(&file)?;
+            Gathered { files: vec![record], ..sift(documents) }
+        }
+        None => walk_folder(folder, settings)?,
+    };
+    gathered.skipped.sort_by(|left, right| left.path.cmp(&right.path));
+    if let Some(first) = gathered.skipped.first().filter(|_| settings.strict) {
+        let help = "mend it, exclude it, or build without `--strict`";
+        return Err(Error::input(folder.join(&first.path), None, &first.reason, help));
+    }
+    let Gathered { mut documents, skipped, files } = gathered;
+    documents.sort_by(|left, right| {
+        let key = |document: &Document| (document.source.path.clone(), document.source.first_line);
+        left.id.cmp(&right.id).then_with(|| key(left).cmp(&key(right)))
+    });
+    refuse_twins(folder, &documents)?;
+    if documents.is_empty() {
+        return Err(nothing_found(folder, &skipped));
+    }
+    if let Some(wanted) = &settings.subset {
+        keep_subset(&mut documents, wanted)?;
+    }
+    let mut hasher = blake3::Hasher::new();
+    let digests: Vec<[u8; 32]> = documents.par_iter().map(Document::digest).collect();
+    digests.iter().for_each(|digest| {
+        hasher.update(digest);
+    });
+    Ok(Corpus { documents, skipped, fingerprint: hasher.finalize().to_hex().to_string(), files })
+}
+
+/// What was read so far, in no promised order.
+#[derive(Default)]
+struct Gathered {
+    documents: Vec<Document>,
+    skipped: Vec<Skipped>,
+    files: Vec<FileRecord>,
+}
+
+/// The one file of a public set, if the folder is one.
+fn set_file(folder: &Path) -> Result<Option<RawFile>> {
+    let found = beir::NAMES.map(|name| (name, folder.join(name)));
+    match found.each_ref().map(|(_, location)| location.is_file()) {
+        [true, true] => {
+            let problem = format!("there are both `{}` and `{}`", found[0].0, found[1].0);
+            Err(Error::input(folder, None, problem, "remove the one that is out of date"))
+        }
+        [false, false] => Ok(None),
+        [plain, _] => {
+            let (name, location) = found[usize::from(!plain)].clone();
+            Ok(Some(RawFile { path: name.to_owned(), location }))
+        }
+    }
+}
+
+fn walk_folder(folder: &Path, settings: &CorpusSettings) -> Result<Gathered> {
+    let listing = walk::list(folder, settings)?;
+    // Collected in the order of the list, whichever thread is done first.
+    let read: Vec<Gathered> =
+        listing.files.par_iter().map(|file| read_file(file, settings)).collect();
+    let mut all = Gathered { skipped: listing.skipped, ..Gathered::default() };
+    for mut one in read {
+        all.documents.append(&mut one.documents);
+        all.skipped.append(&mut one.skipped);
+        all.files.append(&mut one.files);
+    }
+    Ok(all)
+}
+
+/// Reads one file; every fault becomes a reason to skip it.
+fn read_file(file: &RawFile, settings: &CorpusSettings) -> Gathered {
+    let skip = |reason: String, files: Vec<FileRecord>| Gathered {
+        skipped: vec![Skipped { path: file.path.clone(), reason }],
+        files,
+        ..Gathered::default()
+    };
+    let record = match file.record() {
+        Ok(record) => record,
+        Err(fault) => return skip(reason(&fault), Vec::new()),
+    };
+    if record.size_bytes > settings.max_file_bytes {
+        let (size, limit) = (record.size_bytes, settings.max_file_bytes);
+        let reason = format!("{size} bytes, above `max_file_bytes` = {limit}; split the file");
+        return skip(reason, vec![record]);
+    }
+    let Some(reader) = walk::reader_of(&file.path) else {
+        return skip("no reader takes it".to_owned(), vec![record]);
+    };
+    match reader.read(file) {
+        Ok(documents) => Gathered { files: vec![record], ..sift(documents) },
+        Err(fault) => skip(reason(&fault), vec![record]),
+    }
+}
+
+/// Parts documents that can be used from those without a usable id or without text.
+fn sift(documents: Vec<Document>) -> Gathered {
+    let mut sifted = Gathered::default();
+    for document in documents {
+        let fault = naming::fault_of_id(&document.id, document.source.is_record).or_else(|| {
+            let empty = document.body.trim().is_empty();
+            empty.then(|| format!("document `{}` has no text", document.id))
+        });
+        let Some(fault) = fault else {
+            sifted.documents.push(document);
+            continue;
+        };
+        let Source { path, first_line, is_record, .. } = document.source;
+        let reason = if is_record { format!("line {first_line}: {fault}") } else { fault };
+        sifted.skipped.push(Skipped { path, reason });
+    }
+    sifted
+}
+
+/// A fault in a file, told without the path, which stands beside it.
+fn reason(fault: &Error) -> String {
+    match fault {
+        Error::Input { line: Some(line), problem, help, .. } => {
+            format!("line {line}: {problem}; {help}")
+        }
+        Error::Io { source, .. } => format!("it could not be read: {source}"),
+        other => other.to_string(),
+    }
+}
+
+/// Two documents of one id cannot both be cited; `documents` are sorted by id and place.
+fn refuse_twins(folder: &Path, documents: &[Document]) -> Result<()> {
+    let twins = documents.windows(2).find(|pair| pair[0].id == pair[1].id);
+    let Some([first, second]) = twins else {
+        return Ok(());
+    };
+    let (place, line) = (&first.source, second.source.first_line);
+    let other = if place.is_record {
+        format!("{}:{}", place.path, place.first_line)
+    } else {
+        place.path.clone()
+    };
+    let line = second.source.is_record.then_some(line);
+    let problem = format!("the id `{}` is also that of {other}", second.id);
+    let help = "give one of them another id";
+    Err(Error::input(folder.join(&second.source.path), line, problem, help))
+}
+
+fn nothing_found(folder: &Path, skipped: &[Skipped]) -> Error {
+    let also = skipped.first().map_or_else(String::new, |first| {
+        format!(" ({} skipped, the first being {}: {})", skipped.len(), first.path, first.reason)
+    });
+    let kinds = walk::known_kinds();
+    let sets = beir::NAMES.join(" or ");
+    let problem = format!("no document found; looked for {kinds}, and for {sets} at the top{also}");
+    Error::input(folder, None, problem, "put documents there, or name another folder")
+}
+
+fn keep_subset(documents: &mut Vec<Document>, wanted: &[String]) -> Result<()> {
+    let expected = |near: Option<&str>| match near {
+        Some(near) => format!("ids of documents; did you mean `{near}`?"),
+        None => "ids of documents of the corpus".to_owned(),
+    };
+    if wanted.is_empty() {
+        return Err(Error::invalid("the subset of the corpus", "empty", expected(None)));
+    }
+    let known = |id: &str| documents.binary_search_by(|document| document.id.as_str().cmp(id));
+    if let Some(stranger) = wanted.iter().find(|id| known(id).is_err()) {
+        let near = nearest(stranger, documents.iter().map(|document| document.id.as_str()));
+        let found = format!("`{stranger}`");
+        return Err(Error::invalid("an id in the subset of the corpus", found, expected(near)));
+    }
+    let wanted: std::collections::BTreeSet<&str> = wanted.iter().map(String::as_str).collect();
+    documents.retain(|document| wanted.contains(document.id.as_str()));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,296 @@
+//! Measuring a retriever on a question set, in process, from traces.
+
+use std::collections::BTreeMap;
+
+use super::measures::{self, Combine, Measure};
+use super::questions::{Question, QuestionSet};
+use super::units::Units;
+use crate::access::Scope;
+use crate::error::Result;
+use crate::index::{Filter, Index};
+use crate::search::{Mode, Outcome, Request, Retriever, Settings};
+use crate::trace::Scored;
+
+/// Measures of the context: the four of the mission.
+pub const CONTEXT_MEASURES: [&str; 4] = ["hit", "recall", "precision", "rank"];
+
+/// Measures of the ranking: the field's.
+pub const RANKING_MEASURES: [&str; 10] = [
+    "ndcg@10",
+    "recall@10",
+    "recall@100",
+    "mrr",
+    "map",
+    "p@5",
+    "success@5",
+    "rprec",
+    "bpref",
+    "judged@10",
+];
+
+/// The name under which the estimated size of the context is reported.
+pub const TOKENS: &str = "prompt_tokens";
+
+/// What is varied in a run; everything else is the searcher's settings.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Which legs.
+    pub mode: Mode,
+    /// Blocks in the window, instead of the setting.
+    pub k: Option<usize>,
+    /// Minimum score, instead of the setting.
+    pub min_score: Option<f64>,
+}
+
+/// A question set, measured.
+#[derive(Debug, Clone)]
+pub struct Measurement {
+    /// The set's name.
+    pub set: String,
+    /// Hash of the set as it was read.
+    pub set_hash: String,
+    /// Which legs were used.
+    pub mode: Mode,
+    /// The questions, in the order of the set.
+    pub questions: Vec<Measured>,
+    /// Microseconds of the first search after opening, which pays for page faults and checksums
+    /// and is no part of the timings.
+    pub first_us: f64,
+}
+
+/// A question, measured.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Its id.
+    pub id: String,
+    /// Its kinds.
+    pub kinds: Vec<String>,
+    /// Why it cannot be scored, if it cannot.
+    pub unscoreable: Option<String>,
+    /// Why its miss is known and stays, if it is.
+    pub standing_miss: Option<String>,
+    /// The context, best first.
+    pub supplied: Vec<Supplied>,
+    /// Every measure's value; `None` where it has none.
+    pub values: BTreeMap<String, Option<f64>>,
+    /// Estimated tokens of the context.
+    pub tokens: usize,
+    /// Needed evidence that did not arrive.
+    pub losses: Vec<Loss>,
+    /// The reranked list, folded to units: what the field's measures saw.
+    pub ranking: Vec<(String, f64)>,
+    /// The reranked list as rows, before min-score.
+    pub reranked: Vec<Scored>,
+    /// Microseconds of every stage by name, and of the total.
+    pub times_us: Vec<(&'static str, f64)>,
+}
+
+/// A block that arrived.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Supplied {
+    /// Its reference.
+    pub reference: String,
+    /// The unit that the judgments see in it.
+    pub unit: String,
+    /// Its best passage's score.
+    pub score: f64,
+    /// Its estimated tokens.
+    pub tokens: usize,
+}
+
+/// An evidence group of which nothing arrived.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loss {
+    /// The units of which any would have done.
+    pub units: Vec<String>,
+    /// The best of them among the candidates: unit, place from 1, score. `None`: no leg found it.
+    pub found: Option<(String, usize, f64)>,
+    /// How many candidates there were.
+    pub candidates: usize,
+}
+
+impl Loss {
+    /// `retrieval:absent` when no leg found it, else `retrieval:ranked_low`.
+    pub const fn class(&self) -> &'static str {
+        if self.found.is_none() { "retrieval:absent" } else { "retrieval:ranked_low" }
+    }
+}
+
+impl Measured {
+    /// The value called `name`.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.values.get(name).copied().flatten()
+    }
+
+    /// Whether something answers it.
+    pub const fn is_scored(&self) -> bool {
+        self.unscoreable.is_none()
+    }
+}
+
+impl Measurement {
+    /// The values of `name` over the scored questions that have one; of `kind` only, if given.
+    pub fn values(&self, name: &str, kind: Option<&str>) -> Vec<f64> {
+        self.scored(kind)
+            .filter_map(|question| {
+                if name == TOKENS { Some(question.tokens as f64) } else { question.value(name) }
+            })
+            .collect()
+    }
+
+    /// The scored questions, of `kind` only, if given.
+    pub fn scored<'m>(&'m self, kind: Option<&'m str>) -> impl Iterator<Item = &'m Measured> {
+        self.questions.iter().filter(move |question| {
+            question.is_scored()
+                && kind.is_none_or(|kind| question.kinds.iter().any(|own| own == kind))
+        })
+    }
+
+    /// The mean called `name`; `None` when no question has a value.
+    pub fn mean(&self, name: &str, kind: Option<&str>) -> Option<f64> {
+        Combine::Mean.over(self.values(name, kind).into_iter().map(Some))
+    }
+
+    /// Every kind with at least one scored question, by name.
+    pub fn kinds(&self) -> Vec<&str> {
+        let mut kinds: Vec<&str> =
+            self.scored(None).flat_map(|question| &question.kinds).map(String::as_str).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+}
+
+/// Asks every question of `set` and measures what comes back. `scope_of` says what each asker may
+/// see, before the question's filter.
+pub fn measure(
+    retriever: &dyn Retriever,
+    index: &Index,
+    settings: &Settings,
+    set: &QuestionSet,
+    options: Options,
+    scope_of: &dyn Fn(&Question) -> Result<Scope>,
+) -> Result<Measurement> {
+    let context_measures = measures::parse_all(CONTEXT_MEASURES)?;
+    let ranking_measures = measures::parse_all(RANKING_MEASURES)?;
+    let mut questions = Vec::with_capacity(set.questions.len());
+    let mut first_us = 0.0;
+    for question in &set.questions {
+        let request = request(index, settings, question, options, scope_of(question)?)?;
+        if questions.is_empty() {
+            first_us = retriever.retrieve(&request)?.trace.total_us;
+        }
+        let outcome = retriever.retrieve(&request)?;
+        let scorer = Scorer {
+            units: Units::new(index.passages(), &question.judgments, set.by_document)?,
+            index,
+            context: &context_measures,
+            ranking: &ranking_measures,
+        };
+        questions.push(scorer.score(question, &outcome)?);
+    }
+    Ok(Measurement {
+        set: set.name.clone(),
+        set_hash: set.hash.clone(),
+        mode: options.mode,
+        questions,
+        first_us,
+    })
+}
+
+fn request(
+    index: &Index,
+    settings: &Settings,
+    question: &Question,
+    options: Options,
+    scope: Scope,
+) -> Result<Request> {
+    let mut filter = Filter::default();
+    for (key, values) in &question.filter {
+        filter.require(key, values.clone());
+    }
+    let scope = index.narrow(&scope, &filter)?;
+    let mut request = Request::new(question.question.clone(), scope).mode(options.mode);
+    if let Some(k) = options.k {
+        request = request.k(k, settings)?;
+    }
+    if let Some(min_score) = options.min_score {
+        request = request.min_score(min_score)?;
+    }
+    Ok(request)
+}
+
+struct Scorer<'s> {
+    units: Units<'s>,
+    index: &'s Index,
+    context: &'s [Box<dyn Measure>],
+    ranking: &'s [Box<dyn Measure>],
+}
+
+impl Scorer<'_> {
+    fn score(&self, question: &Question, outcome: &Outcome) -> Result<Measured> {
+        let mut supplied = Vec::with_capacity(outcome.context.len());
+        for block in &outcome.context {
+            supplied.push(Supplied {
+                reference: self.index.passages().block_reference(block.block)?.to_string(),
+                unit: self.units.of(block.row)?,
+                score: block.score,
+                tokens: block.tokens,
+            });
+        }
+        let reranked = outcome.trace.stage("rerank").map_or(&[][..], |stage| &stage.list).to_vec();
+        let mut ranking: Vec<(String, f64)> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for scored in &reranked {
+            let unit = self.units.of(scored.row)?;
+            if seen.insert(unit.clone()) {
+                ranking.push((unit, scored.score));
+            }
+        }
+        let context_units: Vec<&str> = supplied.iter().map(|block| block.unit.as_str()).collect();
+        let ranking_units: Vec<&str> = ranking.iter().map(|(unit, _)| unit.as_str()).collect();
+        let mut values = BTreeMap::new();
+        for (list, units) in [(self.context, &context_units), (self.ranking, &ranking_units)] {
+            for measure in list {
+                let value = question
+                    .unscoreable
+                    .is_none()
+                    .then(|| measure.score(&question.judgments, units));
+                values.insert(measure.name(), value.flatten());
+            }
+        }
+        let losses = losses(question, &context_units, &ranking);
+        let stages = outcome.trace.stages.iter().map(|stage| (stage.name, stage.elapsed_us));
+        let times_us = stages.chain([("total", outcome.trace.total_us)]).collect();
+        Ok(Measured {
+            id: question.id.clone(),
+            kinds: question.kinds.clone(),
+            unscoreable: question.unscoreable.clone(),
+            standing_miss: question.standing_miss.clone(),
+            tokens: outcome.tokens(),
+            supplied,
+            values,
+            losses,
+            ranking,
+            reranked,
+            times_us,
+        })
+    }
+}
+
+fn losses(question: &Question, context: &[&str], ranking: &[(String, f64)]) -> Vec<Loss> {
+    let lost = question
+        .judgments
+        .groups()
+        .iter()
+        .filter(|group| !group.iter().any(|unit| context.contains(&unit.as_str())));
+    lost.map(|group| {
+        let at = ranking.iter().position(|(unit, _)| group.contains(unit));
+        Loss {
+            units: group.clone(),
+            found: at.map(|at| (ranking[at].0.clone(), at + 1, ranking[at].1)),
+            candidates: ranking.len(),
+        }
+    })
+    .collect()
+}

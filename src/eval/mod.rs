@@ -1,0 +1,17 @@
+//! What a search was worth: question sets, judgments, measures, statistics, exchange files.
+//!
+//! [`measure`](measurement::measure) runs a [`QuestionSet`](questions::QuestionSet) through a
+//! retriever and keeps, for each question, what arrived and what every measure says of it. Two lists
+//! are measured and never confused: the **context**, distinct blocks after min-score and window, and
+//! the **ranking**, the reranked list to the pipeline's depth, folded to the unit that the judgments
+//! name.
+
+pub mod bootstrap;
+pub mod judgments;
+pub mod measurement;
+pub mod measures;
+pub mod questions;
+pub mod statistics;
+pub mod sweep;
+pub mod trec;
+pub mod units;

@@ -1,0 +1,141 @@
+//! What a minimum score would do, at every value that makes a difference, from one pass.
+
+use std::collections::HashSet;
+
+use super::judgments::Judgments;
+use super::measurement::{CONTEXT_MEASURES, Measurement};
+use super::measures;
+use super::questions::QuestionSet;
+use super::units::Units;
+use crate::error::Result;
+use crate::index::Index;
+use crate::search::Settings;
+
+/// One value of the minimum score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The value; a candidate at it stays.
+    pub min_score: f64,
+    /// Mean hit over the scored questions.
+    pub hit: f64,
+    /// Mean recall.
+    pub recall: f64,
+    /// Mean precision over what was supplied; nothing supplied counts 0.
+    pub precision: f64,
+    /// Mean estimated tokens.
+    pub tokens: f64,
+    /// Mean number of blocks supplied.
+    pub blocks: f64,
+    /// Questions with nothing supplied.
+    pub empty: usize,
+}
+
+/// The context of `question` at `min_score`, replayed from its recorded scores: the same rule as the
+/// stages `min-score` and `window`.
+fn replay(
+    index: &Index,
+    settings: &Settings,
+    reranked: &[crate::trace::Scored],
+    min_score: f64,
+) -> Result<Vec<u32>> {
+    let (mut blocks, mut rows, mut tokens) = (HashSet::new(), Vec::new(), 0);
+    for scored in reranked.iter().filter(|scored| scored.score >= min_score) {
+        let block = index.passages().passage(scored.row)?.block;
+        if rows.len() == settings.k {
+            break;
+        }
+        if !blocks.insert(block) {
+            continue;
+        }
+        tokens += index.passages().block(block)?.tokens as usize;
+        if tokens > settings.window_tokens && !rows.is_empty() {
+            break;
+        }
+        rows.push(scored.row);
+    }
+    Ok(rows)
+}
+
+/// The means at one value, from recorded scores.
+pub fn at(
+    index: &Index,
+    settings: &Settings,
+    set: &QuestionSet,
+    measured: &Measurement,
+    min_score: f64,
+) -> Result<Step> {
+    let list = measures::parse_all(CONTEXT_MEASURES)?;
+    let mut step = Step {
+        min_score,
+        hit: 0.0,
+        recall: 0.0,
+        precision: 0.0,
+        tokens: 0.0,
+        blocks: 0.0,
+        empty: 0,
+    };
+    let mut n = 0.0_f64;
+    for (question, measured) in set.questions.iter().zip(&measured.questions) {
+        if !measured.is_scored() {
+            continue;
+        }
+        n += 1.0;
+        let judgments: &Judgments = &question.judgments;
+        let rows = replay(index, settings, &measured.reranked, min_score)?;
+        let units = Units::new(index.passages(), judgments, set.by_document)?;
+        let names: Result<Vec<String>> = rows.iter().map(|row| units.of(*row)).collect();
+        let names = names?;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let value = |at: usize| list[at].score(judgments, &names).unwrap_or(0.0);
+        step.hit += value(0);
+        step.recall += value(1);
+        step.precision += value(2);
+        step.blocks += rows.len() as f64;
+        step.empty += usize::from(rows.is_empty());
+        for row in rows {
+            let block = index.passages().passage(row)?.block;
+            step.tokens += f64::from(index.passages().block(block)?.tokens);
+        }
+    }
+    for mean in
+        [&mut step.hit, &mut step.recall, &mut step.precision, &mut step.tokens, &mut step.blocks]
+    {
+        *mean /= n.max(1.0);
+    }
+    Ok(step)
+}
+
+/// Every value at which some candidate of some scored question drops out, ascending: just above each
+/// of them the outcome changes, and nowhere else.
+pub fn breakpoints(measured: &Measurement) -> Vec<f64> {
+    let mut scores: Vec<f64> = measured
+        .scored(None)
+        .flat_map(|question| question.reranked.iter().map(|scored| scored.score))
+        .collect();
+    scores.sort_by(f64::total_cmp);
+    scores.dedup();
+    scores
+}
+
+/// The largest minimum score at which mean recall is still what it is without one, and the next
+/// breakpoint above it, at which it is less. `None` when no value lowers recall.
+pub fn first_drop(
+    index: &Index,
+    settings: &Settings,
+    set: &QuestionSet,
+    measured: &Measurement,
+) -> Result<Option<(f64, f64)>> {
+    let scores = breakpoints(measured);
+    let whole = at(index, settings, set, measured, 0.0)?.recall;
+    // Recall never rises with the minimum, so the drop can be found by halving.
+    let (mut low, mut high) = (0, scores.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if at(index, settings, set, measured, scores[middle])?.recall < whole {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(scores.get(low).map(|drop| (if low == 0 { 0.0 } else { scores[low - 1] }, *drop)))
+}

@@ -1,0 +1,14 @@
+//! An index: building one from a corpus, opening one, checking one.
+//!
+//! A build writes a whole generation beside the current one, syncs every file, and becomes current
+//! by one rename. An open [`Index`] is immutable and may be shared by threads.
+
+mod build;
+mod filter;
+mod open;
+mod settings;
+
+pub use build::{BuildReport, Changes, Progress, Quiet, build};
+pub use filter::Filter;
+pub use open::{Check, Index};
+pub use settings::{GraphSettings, Settings};

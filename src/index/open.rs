@@ -1,0 +1,143 @@
+//! An open index.
+
+use std::sync::{Arc, OnceLock};
+
+use super::Settings;
+use crate::access::Scope;
+use crate::corpus::Metadata;
+use crate::error::{Error, Result};
+use crate::format::{Generation, Manifest, Store};
+use crate::lexical::LexicalIndex;
+use crate::passage::store::PassageStore;
+use crate::text::Analyzer;
+use crate::vectors::Embedder;
+use crate::vectors::store::VectorIndex;
+
+/// One generation, open for searching: immutable, memory-mapped, shared by threads.
+pub struct Index {
+    generation: Generation,
+    analyzer: Analyzer,
+    embedder: Arc<dyn Embedder>,
+    passages: PassageStore,
+    lexical: LexicalIndex,
+    vectors: VectorIndex,
+    metadata: OnceLock<Vec<Metadata>>,
+}
+
+impl std::fmt::Debug for Index {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Index")
+            .field("generation", &self.generation.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One thing that [`Index::verify`] looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What was looked at.
+    pub name: &'static str,
+    /// What is wrong with it, if anything is.
+    pub fault: Option<String>,
+}
+
+impl Index {
+    /// Opens the current generation of `store`. An index that was built with another analyzer,
+    /// embedder or cut than `settings` and `embedder` ask for is refused by name.
+    pub fn open(store: &Store, settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<Self> {
+        let generation = store.open()?;
+        let analyzer = Analyzer::new(&settings.text)?;
+        let manifest = &generation.manifest;
+        let matches = [
+            ("analyzer", manifest.analyzer.as_str(), analyzer.id()),
+            ("embedder", manifest.embedder.as_str(), embedder.id().to_owned()),
+            ("passage settings", manifest.passage.as_str(), settings.passage_id()),
+        ];
+        for (what, built, asked) in matches {
+            if built != asked {
+                let problem = format!("it was built with {what} {built}, and {asked} is asked for");
+                let help = "run `atlas build` to build it again";
+                return Err(Error::unusable(store.folder(), problem, help));
+            }
+        }
+        let folder = &generation.folder;
+        Ok(Self {
+            passages: PassageStore::open(folder, &manifest.store)?,
+            lexical: LexicalIndex::open(folder, manifest)?,
+            vectors: VectorIndex::open(folder, manifest)?,
+            metadata: OnceLock::new(),
+            analyzer,
+            embedder,
+            generation,
+        })
+    }
+
+    /// What the generation is.
+    pub fn manifest(&self) -> &Manifest {
+        &self.generation.manifest
+    }
+
+    /// The analyzer that questions go through.
+    pub fn analyzer(&self) -> &Analyzer {
+        &self.analyzer
+    }
+
+    /// The model that questions go through.
+    pub fn embedder(&self) -> &dyn Embedder {
+        self.embedder.as_ref()
+    }
+
+    /// Passages, blocks and documents.
+    pub fn passages(&self) -> &PassageStore {
+        &self.passages
+    }
+
+    /// The lexical leg.
+    pub fn lexical(&self) -> &LexicalIndex {
+        &self.lexical
+    }
+
+    /// The dense leg.
+    pub fn vectors(&self) -> &VectorIndex {
+        &self.vectors
+    }
+
+    /// The scope of everyone, in a project whose access is open.
+    pub fn everyone(&self) -> Scope {
+        Scope::everyone(self.manifest().passages as u32)
+    }
+
+    /// The metadata of every document, read once.
+    pub(super) fn metadata(&self) -> Result<&[Metadata]> {
+        if self.metadata.get().is_none() {
+            let all = 0..self.passages.documents_len()?;
+            let read: Result<Vec<Metadata>> =
+                all.map(|document| Ok(self.passages.document(document)?.metadata)).collect();
+            let _ = self.metadata.set(read?);
+        }
+        Ok(self.metadata.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// Reads every byte of every file and checks it, and that the counts agree.
+    pub fn verify(&self) -> Vec<Check> {
+        let counts = || {
+            let (said, found) = (self.manifest().passages, self.passages.passages_len()? as usize);
+            if said == found {
+                return Ok(());
+            }
+            let folder = &self.generation.folder;
+            Err(Error::damaged(
+                folder,
+                format!("the manifest says {said} passages, {found} are stored"),
+            ))
+        };
+        let check =
+            |name, result: Result<()>| Check { name, fault: result.err().map(|e| e.to_string()) };
+        vec![
+            check("passages", self.passages.verify()),
+            check("lexical", self.lexical.verify()),
+            check("vectors", self.vectors.verify()),
+            check("counts", counts()),
+        ]
+    }
+}

@@ -1,0 +1,70 @@
+//! What shapes an index.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::vectors::build::GraphParams;
+use crate::vectors::store::BUILDERS;
+use crate::{passage, text};
+
+/// Everything that decides what an index of a corpus holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// How documents are cut.
+    pub passage: passage::Settings,
+    /// How text becomes terms.
+    pub text: text::Settings,
+    /// The graph.
+    pub graph: GraphSettings,
+}
+
+/// The graph over the embeddings, `[graph]` in `atlas.toml`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GraphSettings {
+    /// Passages from which on a graph is built; below, the exact scan is faster. Default 20000.
+    pub from_passages: usize,
+    /// Who builds it: `batched` (ours, the same bytes on any number of threads) or `hnsw_rs`.
+    pub builder: String,
+    /// Links of a row on an upper layer, twice that on the lowest, 2..=128. Default 16.
+    pub m: usize,
+    /// Candidates kept while a row is inserted, 1..=10000. Default 200.
+    pub ef_construction: usize,
+}
+
+impl Default for GraphSettings {
+    fn default() -> Self {
+        let GraphParams { m, ef_construction } = GraphParams::default();
+        Self { from_passages: 20_000, builder: BUILDERS[0].to_owned(), m, ef_construction }
+    }
+}
+
+impl GraphSettings {
+    /// The parameters for a builder.
+    pub const fn params(&self) -> GraphParams {
+        GraphParams { m: self.m, ef_construction: self.ef_construction }
+    }
+}
+
+impl Settings {
+    /// Refuses values out of their ranges.
+    pub fn check(&self) -> Result<()> {
+        self.passage.validate()?;
+        text::Analyzer::new(&self.text)?;
+        self.graph.params().check()?;
+        if !BUILDERS.contains(&self.graph.builder.as_str()) {
+            let expected = format!("one of {}", BUILDERS.join(", "));
+            return Err(Error::invalid(
+                "graph.builder",
+                format!("`{}`", self.graph.builder),
+                expected,
+            ));
+        }
+        Ok(())
+    }
+
+    /// The passage settings as a manifest states them.
+    pub(super) fn passage_id(&self) -> String {
+        serde_json::to_string(&self.passage).unwrap_or_default()
+    }
+}

@@ -1,0 +1,306 @@
+//! The passages of one generation on disk: fixed records for what every search touches, encoded
+//! ones for what only a hit needs.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Block, BlockRef, Passage, PassageRef};
+use crate::corpus::{Document, Metadata};
+use crate::error::{Error, Result};
+use crate::format::{Part, PartEntry, PartWriter, Section};
+
+/// Kind of the part.
+pub const STORE_KIND: [u8; 4] = *b"PASS";
+
+/// One passage; `row` is its place among the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct PassageRecord {
+    /// Its block's number in the index.
+    pub block: u32,
+    /// Its number within the block, from 0.
+    pub piece: u32,
+    /// Where its text starts in the heap of texts.
+    pub text_start: u64,
+    /// Length of its text in bytes.
+    pub text_bytes: u32,
+    /// Estimated tokens of its text.
+    pub tokens: u32,
+    /// First line of the source file that it holds.
+    pub first_line: u32,
+    /// Last line of the source file that it holds.
+    pub last_line: u32,
+}
+
+/// One block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct BlockRecord {
+    /// Its document's number in the index.
+    pub document: u32,
+    /// Its number within the document, from 1.
+    pub number: u32,
+    /// Row of its first passage.
+    pub first_row: u32,
+    /// How many passages it has.
+    pub passages: u32,
+    /// Where its text starts in the heap of texts.
+    pub text_start: u64,
+    /// Length of its text in bytes.
+    pub text_bytes: u32,
+    /// Estimated tokens of its text.
+    pub tokens: u32,
+    /// Where its section titles start in the heap of texts: one a line, outermost first.
+    pub sections_start: u64,
+    /// Length of its section titles in bytes.
+    pub sections_bytes: u32,
+    /// Nothing.
+    pub reserved: u32,
+}
+
+/// One document, without its text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DocumentRecord {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What else is known of it.
+    pub metadata: Metadata,
+    /// Its file, relative to the corpus folder.
+    pub path: String,
+    /// Number of its first block in the index.
+    pub first_block: u32,
+    /// How many blocks it has.
+    pub blocks: u32,
+}
+
+/// Writes the store, document by document in the order of their ids.
+#[derive(Debug)]
+pub struct StoreWriter {
+    part: PartWriter,
+    text_at: u64,
+    passages: Vec<PassageRecord>,
+    blocks: Vec<BlockRecord>,
+    documents: Vec<u8>,
+    starts: Vec<u64>,
+}
+
+impl StoreWriter {
+    /// Starts the file in the generation `folder`.
+    pub fn create(folder: &Path) -> Result<Self> {
+        let mut part = PartWriter::create(&folder.join("passages.part"), STORE_KIND)?;
+        part.begin("texts")?;
+        Ok(Self {
+            part,
+            text_at: 0,
+            passages: Vec::new(),
+            blocks: Vec::new(),
+            documents: Vec::new(),
+            starts: vec![0],
+        })
+    }
+
+    /// Adds a document with all that it was cut into.
+    pub fn add(&mut self, document: &Document, cut: &[(Block, Vec<Passage>)]) -> Result<()> {
+        let record = DocumentRecord {
+            id: document.id.clone(),
+            title: document.title.clone(),
+            metadata: document.metadata.clone(),
+            path: document.source.path.clone(),
+            first_block: self.blocks.len() as u32,
+            blocks: cut.len() as u32,
+        };
+        for (block, passages) in cut {
+            let whole = match passages.as_slice() {
+                [only] if only.text == block.text => None,
+                _ => Some(self.text(&block.text)?),
+            };
+            let first_row = self.passages.len() as u32;
+            for passage in passages {
+                let (text_start, text_bytes) = self.text(&passage.text)?;
+                self.passages.push(PassageRecord {
+                    block: self.blocks.len() as u32,
+                    piece: passage.reference.passage,
+                    text_start,
+                    text_bytes,
+                    tokens: passage.tokens as u32,
+                    first_line: passage.lines.first as u32,
+                    last_line: passage.lines.last as u32,
+                });
+            }
+            let first = self.passages.get(first_row as usize);
+            let own = first.map_or((0, 0), |only| (only.text_start, only.text_bytes));
+            let (text_start, text_bytes) = whole.unwrap_or(own);
+            let (sections_start, sections_bytes) = self.text(&block.sections.join("\n"))?;
+            self.blocks.push(BlockRecord {
+                document: self.starts.len() as u32 - 1,
+                number: block.reference.block,
+                first_row,
+                passages: passages.len() as u32,
+                text_start,
+                text_bytes,
+                tokens: crate::text::estimate_tokens(&block.text) as u32,
+                sections_start,
+                sections_bytes,
+                reserved: 0,
+            });
+        }
+        bincode::serde::encode_into_std_write(&record, &mut self.documents, CODEC).map_err(
+            |e| {
+                Error::input(
+                    &record.path,
+                    None,
+                    format!("document {} is not storable: {e}", record.id),
+                    "",
+                )
+            },
+        )?;
+        self.starts.push(self.documents.len() as u64);
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> Result<(u64, u32)> {
+        let start = self.text_at;
+        self.part.write(text.as_bytes())?;
+        self.text_at += text.len() as u64;
+        Ok((start, text.len() as u32))
+    }
+
+    /// Ends the file and gives its entry.
+    pub fn finish(mut self) -> Result<PartEntry> {
+        self.part.section("passages", bytemuck::cast_slice(&self.passages))?;
+        self.part.section("blocks", bytemuck::cast_slice(&self.blocks))?;
+        self.part.section("docs", &self.documents)?;
+        self.part.section("starts", bytemuck::cast_slice(&self.starts))?;
+        self.part.finish()
+    }
+}
+
+/// How documents are encoded: bincode 2, little-endian, variable-length integers.
+const CODEC: bincode::config::Configuration = bincode::config::standard();
+
+/// The passages of an open generation.
+#[derive(Debug)]
+pub struct PassageStore {
+    texts: Section,
+    passages: Section,
+    blocks: Section,
+    documents: Section,
+    starts: Section,
+}
+
+impl PassageStore {
+    /// Opens the store that `entry` describes in the generation `folder`.
+    pub fn open(folder: &Path, entry: &PartEntry) -> Result<Self> {
+        let part = Part::open(folder, entry, STORE_KIND)?;
+        Ok(Self {
+            texts: part.section("texts")?,
+            passages: part.section("passages")?,
+            blocks: part.section("blocks")?,
+            documents: part.section("docs")?,
+            starts: part.section("starts")?,
+        })
+    }
+
+    /// Reads every byte, and every document.
+    pub fn verify(&self) -> Result<()> {
+        for section in [&self.texts, &self.passages, &self.blocks, &self.documents, &self.starts] {
+            section.bytes()?;
+        }
+        (0..self.documents_len()?).try_for_each(|document| self.document(document).map(|_| ()))
+    }
+
+    /// The passage at `row`.
+    #[inline]
+    pub fn passage(&self, row: u32) -> Result<PassageRecord> {
+        self.record(&self.passages, row, "passage")
+    }
+
+    /// The block called by its number in the index.
+    #[inline]
+    pub fn block(&self, block: u32) -> Result<BlockRecord> {
+        self.record(&self.blocks, block, "block")
+    }
+
+    fn record<T: bytemuck::Pod>(&self, section: &Section, at: u32, what: &str) -> Result<T> {
+        section.numbers::<T>()?.get(at as usize).copied().ok_or_else(|| {
+            Error::damaged(section.path(), format!("it holds no {what} number {at}"))
+        })
+    }
+
+    /// How many passages there are.
+    pub fn passages_len(&self) -> Result<u32> {
+        Ok(self.passages.numbers::<PassageRecord>()?.len() as u32)
+    }
+
+    /// How many documents there are.
+    pub fn documents_len(&self) -> Result<u32> {
+        Ok(self.starts.numbers::<u64>()?.len().saturating_sub(1) as u32)
+    }
+
+    /// The document called by its number in the index.
+    pub fn document(&self, document: u32) -> Result<DocumentRecord> {
+        let starts = self.starts.numbers::<u64>()?;
+        let at = document as usize;
+        let (Some(&start), Some(&end)) = (starts.get(at), starts.get(at + 1)) else {
+            let problem = format!("it holds no document number {document}");
+            return Err(Error::damaged(self.starts.path(), problem));
+        };
+        let bytes = self.documents.slice(start as usize..end as usize)?;
+        let decoded = bincode::serde::decode_from_slice(bytes, CODEC);
+        decoded.map(|(record, _)| record).map_err(|e| {
+            Error::damaged(self.documents.path(), format!("document number {document}: {e}"))
+        })
+    }
+
+    /// The number of the document with `id`.
+    pub fn find(&self, id: &str) -> Result<Option<u32>> {
+        let (mut low, mut high) = (0, self.documents_len()?);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.document(middle)?.id.as_str().cmp(id) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Ok(Some(middle)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A passage's text.
+    pub fn passage_text(&self, passage: &PassageRecord) -> Result<&str> {
+        self.slice(passage.text_start, passage.text_bytes)
+    }
+
+    /// A block's text.
+    pub fn block_text(&self, block: &BlockRecord) -> Result<&str> {
+        self.slice(block.text_start, block.text_bytes)
+    }
+
+    /// A block's section titles, outermost first.
+    pub fn sections(&self, block: &BlockRecord) -> Result<Vec<String>> {
+        let titles = self.slice(block.sections_start, block.sections_bytes)?;
+        Ok(titles.lines().map(str::to_owned).collect())
+    }
+
+    fn slice(&self, start: u64, bytes: u32) -> Result<&str> {
+        let start = start as usize;
+        let bytes = self.texts.slice(start..start.saturating_add(bytes as usize))?;
+        std::str::from_utf8(bytes)
+            .map_err(|_| Error::damaged(self.texts.path(), "a text in it is not UTF-8"))
+    }
+
+    /// The reference of a block.
+    pub fn block_reference(&self, block: u32) -> Result<BlockRef> {
+        let record = self.block(block)?;
+        Ok(BlockRef { document: self.document(record.document)?.id, block: record.number })
+    }
+
+    /// The reference of the passage at `row`.
+    pub fn reference(&self, row: u32) -> Result<PassageRef> {
+        let passage = self.passage(row)?;
+        Ok(PassageRef { block: self.block_reference(passage.block)?, passage: passage.piece })
+    }
+}

@@ -1,0 +1,152 @@
+//! Finding a project and opening its parts.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{PROJECT_FILE, ProjectFile};
+use crate::corpus::{self, Corpus};
+use crate::error::{Error, Result};
+use crate::format::{SourceFile, Store};
+use crate::index::{self, Index};
+use crate::vectors::{Embedder, StaticModel};
+
+/// Folder of the index in a project without `atlas.toml`.
+const BARE_INDEX: &str = ".atlas";
+
+/// A project with its paths resolved.
+#[derive(Debug, Clone)]
+pub struct Project {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The folder of documents.
+    pub corpus: PathBuf,
+    /// The index folder.
+    pub index: PathBuf,
+    /// The folder of question sets.
+    pub evals: PathBuf,
+    /// Its settings.
+    pub file: ProjectFile,
+}
+
+/// A source file that is not as it was when the index was built.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Staleness {
+    /// The file, relative to the corpus folder.
+    pub path: String,
+    /// `added`, `changed` or `removed`.
+    pub why: &'static str,
+}
+
+impl Project {
+    /// The project at `folder`, or the nearest one upwards of `start` that has an `atlas.toml`.
+    /// `index` replaces the index folder, `overrides` single settings.
+    pub fn find(
+        folder: Option<&Path>,
+        start: &Path,
+        index: Option<&Path>,
+        overrides: &[String],
+    ) -> Result<Self> {
+        let folder = match folder {
+            Some(folder) => folder.to_owned(),
+            None => start
+                .ancestors()
+                .find(|folder| folder.join(PROJECT_FILE).is_file())
+                .map(Path::to_owned)
+                .ok_or_else(|| {
+                    let help = "run `atlas init` here, or name a folder with `--project DIR`";
+                    Error::input(start, None, format!("no {PROJECT_FILE} here or above"), help)
+                })?,
+        };
+        if !folder.is_dir() {
+            let fault = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(Error::io("opening project", folder, fault));
+        }
+        let stated = Some(folder.join(PROJECT_FILE)).filter(|path| path.is_file());
+        let mut file = ProjectFile::read(stated.as_deref(), overrides)?;
+        if stated.is_none() {
+            file.index = PathBuf::from(BARE_INDEX);
+        }
+        if file.access != "open" {
+            let expected = "`open`: everyone reads everything";
+            return Err(Error::invalid("access", format!("`{}`", file.access), expected));
+        }
+        let beir =
+            ["corpus.jsonl", "corpus.jsonl.zst"].iter().any(|name| folder.join(name).is_file());
+        let evals =
+            if beir && stated.is_none() { folder.clone() } else { folder.join(&file.evals) };
+        Ok(Self {
+            corpus: folder.join(&file.corpus),
+            index: index.map_or_else(|| folder.join(&file.index), Path::to_owned),
+            evals,
+            folder,
+            file,
+        })
+    }
+
+    /// What shapes its index.
+    pub fn index_settings(&self) -> index::Settings {
+        index::Settings {
+            passage: self.file.passage.clone(),
+            text: self.file.text.clone(),
+            graph: self.file.graph.clone(),
+        }
+    }
+
+    /// Its store of generations.
+    pub fn store(&self) -> Store {
+        Store::new(&self.index)
+    }
+
+    /// The model that embeds its passages and questions.
+    pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
+        Ok(Arc::new(StaticModel::built_in()?))
+    }
+
+    /// Reads its documents.
+    pub fn read_corpus(&self) -> Result<Corpus> {
+        corpus::read(&self.corpus, &self.file.reading)
+    }
+
+    /// Opens its index.
+    pub fn open_index(&self) -> Result<Index> {
+        Index::open(&self.store(), &self.index_settings(), self.embedder()?)
+    }
+
+    /// How the files of the corpus differ from `sources`. A file of the same size and time counts as
+    /// unchanged; any other is read.
+    pub fn stale(&self, sources: &[SourceFile]) -> Result<Vec<Staleness>> {
+        let now = corpus::survey(&self.corpus, &self.file.reading)?;
+        let mut stale = Vec::new();
+        for file in &now {
+            let why = match sources.binary_search_by(|known| known.path.as_str().cmp(&file.path)) {
+                Err(_) => "added",
+                Ok(at) => {
+                    let known = &sources[at];
+                    let same =
+                        known.size_bytes == file.size_bytes && known.mtime_ns == file.mtime_ns;
+                    if same || file.read_hash(&self.corpus)? == known.hash {
+                        continue;
+                    }
+                    "changed"
+                }
+            };
+            stale.push(Staleness { path: file.path.clone(), why });
+        }
+        for known in sources {
+            if now.binary_search_by(|file| file.path.as_str().cmp(&known.path)).is_err() {
+                stale.push(Staleness { path: known.path.clone(), why: "removed" });
+            }
+        }
+        stale.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(stale)
+    }
+
+    /// The question sets that stand in its folder: `development.yaml`, `held-out.yaml`, or the
+    /// folder itself in BEIR layout.
+    pub fn question_set(&self, name: &str) -> PathBuf {
+        if self.evals.join("queries.jsonl").is_file() {
+            return self.evals.clone();
+        }
+        self.evals.join(format!("{name}.yaml"))
+    }
+}

@@ -1,0 +1,33 @@
+//! Results for people and for machines.
+
+mod measure_json;
+mod measure_text;
+mod receipt;
+
+pub use measure_json::measure_json;
+pub use measure_text::{measure_text, timing_text};
+pub use receipt::Receipt;
+
+use crate::eval::measurement::Measurement;
+use crate::format::Manifest;
+use crate::search::Settings;
+
+/// A run of `measure`, with what it was run on.
+#[derive(Debug)]
+pub struct MeasureReport<'r> {
+    /// The index.
+    pub manifest: &'r Manifest,
+    /// The pipeline's settings, with what the run changed.
+    pub settings: &'r Settings,
+    /// The sets, in the order they were run.
+    pub sets: Vec<Measurement>,
+    /// Whether single questions are shown: always for development, on request for held-out.
+    pub show_questions: bool,
+    /// What the numbers depend on.
+    pub receipt: Receipt,
+}
+
+/// Whole numbers with a plural: `1 question`, `2 questions`.
+pub fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}

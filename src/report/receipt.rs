@@ -1,0 +1,57 @@
+//! What a number depends on. Two receipts that are equal have equal numbers, times apart.
+
+use serde::Serialize;
+
+use crate::format::Manifest;
+use crate::search::{Mode, Settings};
+
+/// Version of the definitions of the measures: raised when one changes its value.
+const DEFINITIONS: u32 = 1;
+
+/// Everything that decides the numbers of a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Receipt {
+    /// Fingerprint of the corpus.
+    pub corpus: String,
+    /// Digest of the index.
+    pub index: String,
+    /// Hash of each question set, by name.
+    pub sets: Vec<(String, String)>,
+    /// The legs used.
+    pub mode: Mode,
+    /// The pipeline's settings.
+    pub settings: Settings,
+    /// The embedder's id.
+    pub model: String,
+    /// Version of the program.
+    pub code: String,
+    /// Version of the measures' definitions.
+    pub definitions: u32,
+    /// BLAKE3 over all of the above; equal receipts, equal numbers.
+    pub id: String,
+}
+
+impl Receipt {
+    /// The receipt of measuring `sets` on the index of `manifest`.
+    pub fn new(
+        manifest: &Manifest,
+        sets: Vec<(String, String)>,
+        mode: Mode,
+        settings: &Settings,
+    ) -> Self {
+        let mut receipt = Self {
+            corpus: manifest.fingerprint.clone(),
+            index: manifest.digest.clone(),
+            sets,
+            mode,
+            settings: settings.clone(),
+            model: manifest.embedder.clone(),
+            code: env!("CARGO_PKG_VERSION").to_owned(),
+            definitions: DEFINITIONS,
+            id: String::new(),
+        };
+        let text = serde_json::to_string(&receipt).unwrap_or_default();
+        receipt.id = blake3::hash(text.as_bytes()).to_hex().to_string();
+        receipt
+    }
+}

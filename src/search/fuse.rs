@@ -1,0 +1,138 @@
+//! Joining the legs into one order.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Candidate, Candidates, Mode, Request, Settings, Stage};
+use crate::error::Result;
+use crate::index::Index;
+
+/// How two scores become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Fusion {
+    /// `(1 − α) · bm25 / top + α · (cos + 1) / (top + 1)`: each leg over its best score of the
+    /// question, from its theoretical minimum (Bruch, Gai and Ingber, 2023). Every candidate has
+    /// its true score from both legs. α is the setting, less for a question that the
+    /// model could not read, so that in a language it does not know BM25 decides.
+    #[default]
+    Convex,
+    /// Reciprocal rank fusion, `Σ 1 / (k + rank)` over the legs that found the row (Cormack, Clarke
+    /// and Büttcher, 2009), scaled so that first in both is 1. Equal scores share a rank.
+    Rrf,
+}
+
+/// Gives every candidate the score that it is ranked by.
+pub(super) struct Fuse {
+    pub index: Arc<Index>,
+    pub settings: Arc<Settings>,
+}
+
+impl Stage for Fuse {
+    fn name(&self) -> &'static str {
+        "fuse"
+    }
+
+    fn run(&self, request: &Request, mut candidates: Candidates) -> Result<Candidates> {
+        match self.settings.fusion {
+            Fusion::Convex => self.convex(request, &mut candidates)?,
+            Fusion::Rrf => self.reciprocal(&mut candidates),
+        }
+        candidates.sort();
+        Ok(candidates)
+    }
+}
+
+impl Fuse {
+    fn convex(&self, request: &Request, candidates: &mut Candidates) -> Result<()> {
+        self.complete(request, candidates)?;
+        let alpha = match request.mode {
+            Mode::Lexical => 0.0,
+            Mode::Dense => 1.0,
+            Mode::Hybrid if candidates.vector.is_none() => 0.0,
+            Mode::Hybrid if candidates.query.terms().is_empty() => 1.0,
+            Mode::Hybrid => self.settings.alpha * trust(candidates.readable),
+        };
+        candidates.alpha = alpha;
+        let best = |score: fn(&Candidate) -> Option<f64>, least: f64| {
+            candidates.list.iter().filter_map(score).fold(least, f64::max)
+        };
+        let (lexical_top, dense_top) = (best(|c| c.lexical, 0.0), best(|c| c.dense, -1.0));
+        for candidate in &mut candidates.list {
+            let lexical = candidate.lexical.map_or(0.0, |bm25| ratio(bm25, lexical_top));
+            let dense = candidate.dense.map_or(0.0, |cosine| ratio(cosine + 1.0, dense_top + 1.0));
+            candidate.score = (1.0 - alpha) * lexical + alpha * dense;
+        }
+        candidates.note = format!("convex, weight of the dense leg {alpha:.2}");
+        Ok(())
+    }
+
+    /// Gives every candidate its true score from the leg that did not bring it.
+    fn complete(&self, request: &Request, candidates: &mut Candidates) -> Result<()> {
+        if request.mode != Mode::Hybrid {
+            return Ok(());
+        }
+        let missing = |score: fn(&Candidate) -> Option<f64>, list: &[Candidate]| {
+            let at: Vec<usize> = (0..list.len()).filter(|at| score(&list[*at]).is_none()).collect();
+            let rows: Vec<u32> = at.iter().map(|at| list[*at].row).collect();
+            (at, rows)
+        };
+        let (at, rows) = missing(|c| c.lexical, &candidates.list);
+        let lexical = self.index.lexical();
+        let scores = lexical.score(&candidates.query, &request.scope, self.settings.bm25, &rows)?;
+        for (at, score) in at.into_iter().zip(scores) {
+            candidates.list[at].lexical = Some(score);
+        }
+        if let Some(vector) = &candidates.vector {
+            let (at, rows) = missing(|c| c.dense, &candidates.list);
+            let scores = self.index.vectors().score(vector, &rows)?;
+            for (at, score) in at.into_iter().zip(scores) {
+                candidates.list[at].dense = Some(score);
+            }
+        }
+        Ok(())
+    }
+
+    fn reciprocal(&self, candidates: &mut Candidates) {
+        let k = self.settings.rrf_k;
+        let mut totals = vec![0.0; candidates.list.len()];
+        let legs: [fn(&Candidate) -> Option<f64>; 2] = [|c| c.lexical, |c| c.dense];
+        let mut used = 0;
+        for score in legs {
+            let mut order: Vec<(usize, f64)> = candidates
+                .list
+                .iter()
+                .enumerate()
+                .filter_map(|(at, candidate)| score(candidate).map(|score| (at, score)))
+                .collect();
+            used += usize::from(!order.is_empty());
+            order.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let mut rank = 0;
+            for place in 0..order.len() {
+                let tied =
+                    place > 0 && order[place].1.total_cmp(&order[place - 1].1) == Ordering::Equal;
+                rank = if tied { rank } else { place + 1 };
+                totals[order[place].0] += 1.0 / (k + rank as f64);
+            }
+        }
+        let most = used.max(1) as f64 / (k + 1.0);
+        for (candidate, total) in candidates.list.iter_mut().zip(totals) {
+            candidate.score = total / most;
+        }
+        candidates.note = format!("reciprocal ranks, k {k}");
+    }
+}
+
+/// How much the dense leg counts for a question of which the model read the share `readable`:
+/// nothing up to a half, all from three quarters. English questions read .96 on average and nearly
+/// always more than .7; German and Spanish ones .54, other scripts 0.
+fn trust(readable: f64) -> f64 {
+    ((readable - 0.5) * 4.0).clamp(0.0, 1.0)
+}
+
+/// `value / most`, 0 when there is nothing to compare with.
+fn ratio(value: f64, most: f64) -> f64 {
+    if most > 0.0 { (value / most).max(0.0) } else { 0.0 }
+}

@@ -1,0 +1,124 @@
+//! Running the stages: the one place that reads the clock in a search.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::dense::Dense;
+use super::embed::Embed;
+use super::fuse::Fuse;
+use super::lexical::Lexical;
+use super::min_score::MinScore;
+use super::rerank::Rerank;
+use super::window::Window;
+use super::{Candidates, ContextBlock, Outcome, Request, Retriever, Settings, Stage};
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::trace::{Scored, StageTrace, Trace};
+
+/// Searches one open index.
+pub struct Searcher {
+    index: Arc<Index>,
+    settings: Arc<Settings>,
+    stages: Vec<Box<dyn Stage>>,
+}
+
+impl std::fmt::Debug for Searcher {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Searcher").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Searcher {
+    /// A searcher over `index`; refuses settings out of their ranges.
+    pub fn new(index: Arc<Index>, settings: Settings) -> Result<Self> {
+        settings.check()?;
+        let settings = Arc::new(settings);
+        let (i, s) = (|| Arc::clone(&index), || Arc::clone(&settings));
+        let stages: Vec<Box<dyn Stage>> = vec![
+            Box::new(Embed(i())),
+            Box::new(Lexical { index: i(), settings: s() }),
+            Box::new(Dense { index: i(), settings: s() }),
+            Box::new(Fuse { index: i(), settings: s() }),
+            Box::new(Rerank { index: i() }),
+            Box::new(MinScore(s())),
+            Box::new(Window { index: i(), settings: s() }),
+        ];
+        Ok(Self { index, settings, stages })
+    }
+
+    /// The index that is searched.
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn context(&self, candidates: &Candidates) -> Result<Vec<ContextBlock>> {
+        let passages = self.index.passages();
+        let block = |candidate: &super::Candidate| {
+            let block = passages.passage(candidate.row)?.block;
+            let tokens = passages.block(block)?.tokens as usize;
+            Ok(ContextBlock { block, row: candidate.row, score: candidate.score, tokens })
+        };
+        candidates.list.iter().map(block).collect()
+    }
+}
+
+impl Retriever for Searcher {
+    fn retrieve(&self, request: &Request) -> Result<Outcome> {
+        if request.scope.allowed().rows() as usize != self.index.manifest().passages {
+            let problem = "the scope is of another generation of the index".to_owned();
+            return Err(Error::Guard { stage: "request", problem });
+        }
+        let started = Instant::now();
+        let mut candidates = Candidates::default();
+        let mut stages = Vec::with_capacity(self.stages.len());
+        for stage in &self.stages {
+            let before = candidates.list.len();
+            if let Some(reason) = stage.skipped(request) {
+                stages.push(StageTrace {
+                    name: stage.name(),
+                    elapsed_us: 0.0,
+                    before,
+                    after: before,
+                    note: format!("did not run: {reason}"),
+                    list: Vec::new(),
+                });
+                continue;
+            }
+            let began = Instant::now();
+            candidates = stage.run(request, candidates)?;
+            let elapsed_us = began.elapsed().as_secs_f64() * 1e6;
+            guard(stage.name(), request, &candidates)?;
+            let list = candidates.leg.take().unwrap_or_else(|| {
+                let scored = |c: &super::Candidate| Scored { row: c.row, score: c.score };
+                candidates.list.iter().map(scored).collect()
+            });
+            stages.push(StageTrace {
+                name: stage.name(),
+                elapsed_us,
+                before,
+                after: candidates.list.len(),
+                note: std::mem::take(&mut candidates.note),
+                list,
+            });
+        }
+        let context = self.context(&candidates)?;
+        let total_us = started.elapsed().as_secs_f64() * 1e6;
+        Ok(Outcome { context, trace: Trace { stages, total_us } })
+    }
+}
+
+/// Stops the request when a candidate is outside the scope. Says which stage, never which passage.
+fn guard(stage: &'static str, request: &Request, candidates: &Candidates) -> Result<()> {
+    let allowed = request.scope.allowed();
+    let led = candidates.leg.as_deref().unwrap_or_default().iter().map(|scored| scored.row);
+    let mut rows = candidates.list.iter().map(|candidate| candidate.row).chain(led);
+    if rows.all(|row| allowed.contains(row)) {
+        return Ok(());
+    }
+    Err(Error::Guard { stage, problem: "a candidate is outside the asker's scope".to_owned() })
+}

@@ -1,0 +1,114 @@
+//! What shapes a ranking.
+
+use serde::{Deserialize, Serialize};
+
+use super::Fusion;
+use crate::error::{Error, Result};
+use crate::lexical::Bm25;
+
+/// Which legs a search uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Both legs.
+    #[default]
+    Hybrid,
+    /// BM25 alone.
+    Lexical,
+    /// Embeddings alone.
+    Dense,
+}
+
+/// How the dense leg finds its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum DensePath {
+    /// By cost: the scan where it is fast enough, else the graph; the trace says which.
+    #[default]
+    Auto,
+    /// The scan of every allowed row.
+    Exact,
+    /// The graph; an error when the index has none.
+    Graph,
+}
+
+/// Settings of the pipeline, `[search]` in `atlas.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Rows that each leg contributes, 1..=10000. Default 100. Nothing depends on `k`, so a result
+    /// for a small `k` is a prefix of that for a larger one.
+    pub depth: usize,
+    /// Blocks in the window, 1..=`depth`. Default 5.
+    pub k: usize,
+    /// Estimated tokens in the window; the first block always fits. Default 2048.
+    pub window_tokens: usize,
+    /// How the legs are joined.
+    pub fusion: Fusion,
+    /// Weight of the dense leg in convex fusion, 0.0..=1.0. Default 0.6.
+    pub alpha: f64,
+    /// The constant of reciprocal rank fusion, 1 or more. Default 60.
+    pub rrf_k: f64,
+    /// Candidates whose reranked score is below this are dropped, 0.0..=1.0; one at the value stays.
+    /// Default 0, which keeps all.
+    pub min_score: f64,
+    /// Constants of BM25.
+    pub bm25: Bm25,
+    /// How the dense leg searches.
+    pub dense: DensePath,
+    /// Candidates that a walk over the graph keeps, 10..=10000. Default 256.
+    pub ef: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            depth: 100,
+            k: 5,
+            window_tokens: 2048,
+            fusion: Fusion::Convex,
+            alpha: 0.6,
+            rrf_k: 60.0,
+            min_score: 0.0,
+            bm25: Bm25::default(),
+            dense: DensePath::Auto,
+            ef: 256,
+        }
+    }
+}
+
+impl Settings {
+    /// Refuses values out of their ranges.
+    pub fn check(&self) -> Result<()> {
+        let share = |name: &str, value: f64| {
+            if (0.0..=1.0).contains(&value) {
+                Ok(())
+            } else {
+                Err(Error::invalid(name, value, "a number from 0 to 1"))
+            }
+        };
+        let count = |name: &str, value: usize, most: usize| {
+            if (1..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(Error::invalid(name, value, format!("a whole number from 1 to {most}")))
+            }
+        };
+        count("search.depth", self.depth, 10_000)?;
+        count("search.k", self.k, self.depth)?;
+        count("search.window_tokens", self.window_tokens, 10_000_000)?;
+        share("search.alpha", self.alpha)?;
+        share("search.min_score", self.min_score)?;
+        share("search.bm25.b", self.bm25.b)?;
+        if !(0.0..=1000.0).contains(&self.bm25.k1) {
+            return Err(Error::invalid("search.bm25.k1", self.bm25.k1, "a number from 0 to 1000"));
+        }
+        if !(1.0..=1e6).contains(&self.rrf_k) {
+            return Err(Error::invalid("search.rrf_k", self.rrf_k, "a number from 1 to 1000000"));
+        }
+        if !(10..=10_000).contains(&self.ef) {
+            return Err(Error::invalid("search.ef", self.ef, "a whole number from 10 to 10000"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,294 @@
+//! AVX-512 with VNNI, and AVX2.
+//!
+//! Functions marked `target_feature` are compiled for those instructions and reached only through
+//! [`available`]. Each takes rows in groups of four; what is left over goes one at a time through the
+//! same code.
+
+use std::arch::x86_64::*;
+
+use super::{GROUP, Kernels, LANES, group};
+
+static AVX512: Kernels = Kernels {
+    name: "avx512vnni",
+    dot_rows: dot_rows_avx512,
+    code_list: code_list_avx512,
+    code_range: code_range_avx512,
+};
+
+static AVX2: Kernels = Kernels {
+    name: "avx2",
+    dot_rows: dot_rows_avx2,
+    code_list: code_list_avx2,
+    code_range: code_range_avx2,
+};
+
+/// The sets this processor has, fastest first.
+pub fn available() -> impl Iterator<Item = &'static Kernels> {
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vnni");
+    let avx2 = is_x86_feature_detected!("avx2");
+    [(avx512, &AVX512), (avx2, &AVX2)].into_iter().filter_map(|(has, set)| has.then_some(set))
+}
+
+/// Walks `ids` in groups: `$many` scores four row pointers, `$one` scores one.
+macro_rules! by_list {
+    ($query:ident, $data:ident, $ids:ident, $out:ident, $many:ident, $one:ident) => {{
+        let dim = $query.len();
+        let mut at = 0;
+        while at + GROUP <= $ids.len() {
+            // SAFETY: the safe method checked every id and length.
+            let scores = unsafe { $many($query, group($data, dim, $ids, at)) };
+            $out[at..at + GROUP].copy_from_slice(&scores);
+            at += GROUP;
+        }
+        for (out, &id) in $out[at..].iter_mut().zip(&$ids[at..]) {
+            // SAFETY: as above.
+            [*out] = unsafe { $one($query, [$data.as_ptr().add(id as usize * dim)]) };
+        }
+    }};
+}
+
+/// Walks the rows of `codes` in groups, as [`by_list`] does with a list.
+macro_rules! by_range {
+    ($query:ident, $data:ident, $out:ident, $many:ident, $one:ident) => {{
+        let dim = $query.len();
+        let mut row = $data.as_ptr();
+        let (groups, rest) = $out.as_chunks_mut::<GROUP>();
+        for out in groups {
+            // SAFETY: `data` holds `dim` bytes for each place of `out`; the pointer stays inside it or
+            // one past its end.
+            unsafe {
+                *out = $many($query, std::array::from_fn(|i| row.add(i * dim)));
+                row = row.add(GROUP * dim);
+            }
+        }
+        for out in rest {
+            // SAFETY: as above.
+            unsafe {
+                [*out] = $one($query, [row]);
+                row = row.add(dim);
+            }
+        }
+    }};
+}
+
+// ---------------------------------------------------------------------------------------- AVX-512
+
+#[target_feature(enable = "avx512f")]
+fn dot_rows_avx512(query: &[f32], rows: &[f32], ids: &[u32], out: &mut [f32]) {
+    by_list!(query, rows, ids, out, dots_avx512, dots_avx512);
+}
+
+/// # Safety
+/// Each row has `query.len()` elements.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn dots_avx512<const R: usize>(query: &[f32], rows: [*const f32; R]) -> [f32; R] {
+    let mut lanes = [_mm512_setzero_ps(); R];
+    let (steps, tail) = query.as_chunks::<LANES>();
+    for (step, q) in steps.iter().enumerate() {
+        // SAFETY: `q` is 16 elements, and row elements `16 × step ..+16` exist.
+        unsafe {
+            let q = _mm512_loadu_ps(q.as_ptr());
+            for (lane, row) in lanes.iter_mut().zip(rows) {
+                let product = _mm512_mul_ps(q, _mm512_loadu_ps(row.add(step * LANES)));
+                *lane = _mm512_add_ps(*lane, product);
+            }
+        }
+    }
+    if !tail.is_empty() {
+        let mask = (1_u16 << tail.len()) - 1;
+        // SAFETY: the mask keeps both loads within the tail; masked-off elements are not touched.
+        unsafe {
+            let q = _mm512_maskz_loadu_ps(mask, tail.as_ptr());
+            for (lane, row) in lanes.iter_mut().zip(rows) {
+                let r = _mm512_maskz_loadu_ps(mask, row.add(steps.len() * LANES));
+                *lane = _mm512_add_ps(*lane, _mm512_mul_ps(q, r));
+            }
+        }
+    }
+    lanes.map(|lane| {
+        let low = _mm512_castps512_ps256(lane);
+        let high = _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(lane)));
+        fold_eight(_mm256_add_ps(low, high))
+    })
+}
+
+/// The last three foldings of the canonical sum: by 4, by 2, by 1.
+#[inline]
+#[target_feature(enable = "avx")]
+fn fold_eight(lanes: __m256) -> f32 {
+    let four = _mm_add_ps(_mm256_castps256_ps128(lanes), _mm256_extractf128_ps::<1>(lanes));
+    let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn code_list_avx512(query: &[i8], codes: &[u8], ids: &[u32], out: &mut [i32]) {
+    by_list!(query, codes, ids, out, codes_avx512, code_avx512);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn code_range_avx512(query: &[i8], codes: &[u8], out: &mut [i32]) {
+    by_range!(query, codes, out, codes_avx512, code_avx512);
+}
+
+/// # Safety
+/// Each row has `query.len()` bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+unsafe fn codes_avx512(query: &[i8], rows: [*const u8; GROUP]) -> [i32; GROUP] {
+    // SAFETY: the caller's.
+    let [a, b, c, d] = unsafe { partial_codes_avx512(query, rows) };
+    // Four sums at once: after two rounds of interleaving, each 128-bit part holds [a, b, c, d].
+    let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+    let all = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+    let half = _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64::<1>(all));
+    let sums = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256::<1>(half));
+    let mut out = [0; GROUP];
+    // SAFETY: `out` is 16 bytes.
+    unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), sums) };
+    out
+}
+
+/// # Safety
+/// The row has `query.len()` bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+unsafe fn code_avx512(query: &[i8], row: [*const u8; 1]) -> [i32; 1] {
+    // SAFETY: the caller's.
+    unsafe { partial_codes_avx512(query, row) }.map(|sums| _mm512_reduce_add_epi32(sums))
+}
+
+/// Sixteen partial sums for each row; their total is the row's.
+///
+/// # Safety
+/// Each row has `query.len()` bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+unsafe fn partial_codes_avx512<const R: usize>(query: &[i8], rows: [*const u8; R]) -> [__m512i; R] {
+    const STEP: usize = 64;
+    let mut sums = [_mm512_setzero_si512(); R];
+    let (steps, tail) = query.as_chunks::<STEP>();
+    for (step, q) in steps.iter().enumerate() {
+        // SAFETY: 64 bytes of the query, and row bytes `64 × step ..+64`, exist.
+        unsafe {
+            let q = _mm512_loadu_si512(q.as_ptr().cast());
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                let r = _mm512_loadu_si512(row.add(step * STEP).cast());
+                *sum = _mm512_dpbusd_epi32(*sum, r, q);
+            }
+        }
+    }
+    if !tail.is_empty() {
+        let mask = (1_u64 << tail.len()) - 1;
+        // SAFETY: the mask keeps both loads within the tail.
+        unsafe {
+            let q = _mm512_maskz_loadu_epi8(mask, tail.as_ptr());
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                let r = _mm512_maskz_loadu_epi8(mask, row.add(steps.len() * STEP).cast());
+                *sum = _mm512_dpbusd_epi32(*sum, r, q);
+            }
+        }
+    }
+    sums
+}
+
+// ------------------------------------------------------------------------------------------- AVX2
+
+#[target_feature(enable = "avx2")]
+fn dot_rows_avx2(query: &[f32], rows: &[f32], ids: &[u32], out: &mut [f32]) {
+    by_list!(query, rows, ids, out, dots_avx2, dots_avx2);
+}
+
+/// Lanes 0 to 7 and 8 to 15 of each row.
+///
+/// # Safety
+/// Each row has `query.len()` elements.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn dots_avx2<const R: usize>(query: &[f32], rows: [*const f32; R]) -> [f32; R] {
+    let mut lanes = [[_mm256_setzero_ps(); 2]; R];
+    let (steps, tail) = query.as_chunks::<LANES>();
+    for (step, q) in steps.iter().enumerate() {
+        for (lane, row) in lanes.iter_mut().zip(rows) {
+            // SAFETY: row elements `16 × step ..+16` exist.
+            unsafe { add_step_avx2(lane, q, row.add(step * LANES)) };
+        }
+    }
+    if !tail.is_empty() {
+        let mut q = [0.0; LANES];
+        q[..tail.len()].copy_from_slice(tail);
+        for (lane, row) in lanes.iter_mut().zip(rows) {
+            let mut r = [0.0; LANES];
+            // SAFETY: the row has `tail.len()` elements after its full steps; `r` has 16.
+            unsafe {
+                let rest = row.add(steps.len() * LANES);
+                std::ptr::copy_nonoverlapping(rest, r.as_mut_ptr(), tail.len());
+                add_step_avx2(lane, &q, r.as_ptr());
+            }
+        }
+    }
+    lanes.map(|[low, high]| fold_eight(_mm256_add_ps(low, high)))
+}
+
+/// # Safety
+/// `row` has 16 elements.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn add_step_avx2(lanes: &mut [__m256; 2], query: &[f32; LANES], row: *const f32) {
+    for (half, lane) in lanes.iter_mut().enumerate() {
+        // SAFETY: eight elements from 0 or from 8, of sixteen.
+        unsafe {
+            let q = _mm256_loadu_ps(query.as_ptr().add(half * 8));
+            let r = _mm256_loadu_ps(row.add(half * 8));
+            *lane = _mm256_add_ps(*lane, _mm256_mul_ps(q, r));
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn code_list_avx2(query: &[i8], codes: &[u8], ids: &[u32], out: &mut [i32]) {
+    by_list!(query, codes, ids, out, codes_avx2, codes_avx2);
+}
+
+#[target_feature(enable = "avx2")]
+fn code_range_avx2(query: &[i8], codes: &[u8], out: &mut [i32]) {
+    by_range!(query, codes, out, codes_avx2, codes_avx2);
+}
+
+/// Widened to 16 bits before they are multiplied: `maddubs` on bytes would saturate.
+///
+/// # Safety
+/// Each row has `query.len()` bytes.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn codes_avx2<const R: usize>(query: &[i8], rows: [*const u8; R]) -> [i32; R] {
+    const STEP: usize = 16;
+    let mut sums = [_mm256_setzero_si256(); R];
+    let (steps, tail) = query.as_chunks::<STEP>();
+    for (step, q) in steps.iter().enumerate() {
+        // SAFETY: 16 bytes of the query, and row bytes `16 × step ..+16`, exist.
+        unsafe {
+            let q = _mm256_cvtepi8_epi16(_mm_loadu_si128(q.as_ptr().cast()));
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                let r = _mm256_cvtepu8_epi16(_mm_loadu_si128(row.add(step * STEP).cast()));
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(r, q));
+            }
+        }
+    }
+    let mut out = sums.map(|sum| {
+        let four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
+        let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
+        _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<0b10_11_00_01>(two)))
+    });
+    for (out, row) in out.iter_mut().zip(rows) {
+        for (i, &q) in tail.iter().enumerate() {
+            // SAFETY: the row has `tail.len()` bytes after its full steps.
+            *out += i32::from(q) * i32::from(unsafe { *row.add(steps.len() * STEP + i) });
+        }
+    }
+    out
+}

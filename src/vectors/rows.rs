@@ -1,0 +1,186 @@
+//! The rows being searched, the rows that may be returned, and what is returned.
+
+use std::cmp::Ordering;
+
+use crate::error::{Error, Result};
+use crate::vectors::codes::{Codes, check_dim};
+
+/// Rows at most: the walk keeps one bit of a row number for itself.
+pub const ROWS_MAX: usize = 1 << 31;
+
+/// The vectors of an index, borrowed from memory or from a mapped file.
+///
+/// Invariants: the four slices are of one number of rows; vectors are of unit length or zero, and
+/// the other three are what [`Codes::of`] makes of them. Lengths are checked here; contents are vouched for by
+/// whoever made the files (checksums), since reading them would cost more than a search. Contents that
+/// break the promise give wrong scores, never a panic.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    dim: usize,
+    vectors: &'a [f32],
+    codes: &'a [u8],
+    scales: &'a [f32],
+    residuals: &'a [f32],
+}
+
+impl<'a> Rows<'a> {
+    /// Rows of `dim` numbers: `vectors` and `codes` `[rows × dim]`, `scales` and `residuals` `[rows]`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the lengths do not fit each other, or there are more than [`ROWS_MAX`].
+    pub fn new(
+        dim: usize,
+        vectors: &'a [f32],
+        codes: &'a [u8],
+        scales: &'a [f32],
+        residuals: &'a [f32],
+    ) -> Result<Self> {
+        check_dim(dim, vectors.len())?;
+        let rows = vectors.len() / dim;
+        if rows >= ROWS_MAX {
+            return Err(Error::invalid("number of vectors", rows, format!("under {ROWS_MAX}")));
+        }
+        for (what, found, expected) in [
+            ("number of codes", codes.len(), rows * dim),
+            ("number of scales", scales.len(), rows),
+            ("number of residuals", residuals.len(), rows),
+        ] {
+            if found != expected {
+                return Err(Error::invalid(what, found, format!("{expected}, for {rows} rows")));
+            }
+        }
+        Ok(Self { dim, vectors, codes, scales, residuals })
+    }
+
+    /// `vectors` `[rows × dim]` with the codes made of them.
+    ///
+    /// # Errors
+    /// As [`Rows::new`].
+    pub fn with_codes(dim: usize, vectors: &'a [f32], codes: &'a Codes) -> Result<Self> {
+        Self::new(dim, vectors, &codes.codes, &codes.scales, &codes.residuals)
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.scales.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.scales.is_empty()
+    }
+
+    /// Numbers in a row.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// All vectors, `[rows × dim]`.
+    pub fn vectors(&self) -> &'a [f32] {
+        self.vectors
+    }
+
+    /// All codes, `[rows × dim]`, value + 128.
+    pub fn codes(&self) -> &'a [u8] {
+        self.codes
+    }
+
+    /// The scale of each row's code, `[rows]`.
+    pub fn scales(&self) -> &'a [f32] {
+        self.scales
+    }
+
+    /// The bound of each row's distance from its code, `[rows]`.
+    pub fn residuals(&self) -> &'a [f32] {
+        self.residuals
+    }
+
+    /// The code of one row, `[dim]`.
+    pub(crate) fn code(&self, row: u32) -> &'a [u8] {
+        &self.codes[row as usize * self.dim..][..self.dim]
+    }
+}
+
+/// A row and its score, the canonical `f32` inner product with the query; higher is better.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// The row number, from 0.
+    pub row: u32,
+    /// The score; -1 to 1 for a query of unit length.
+    pub score: f32,
+}
+
+impl Hit {
+    /// The order of every result: score falling, then row rising. Total, also when a score is not a
+    /// number.
+    pub fn order(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then(self.row.cmp(&other.row))
+    }
+}
+
+/// The rows that may be returned: bit `r % 64` of word `r / 64` stands for row `r`.
+///
+/// `None` allows all. Bits past the last row are ignored.
+pub type Allowed<'a> = Option<&'a [u64]>;
+
+/// Refuses a bitmap that does not cover `rows`.
+pub(crate) fn check_allowed(allowed: Allowed<'_>, rows: usize) -> Result<()> {
+    let words = rows.div_ceil(64);
+    match allowed {
+        Some(bits) if bits.len() < words => Err(Error::invalid(
+            "bitmap of allowed rows",
+            format!("{} words", bits.len()),
+            format!("{words} words of 64 bits, for {rows} rows"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Word `word` of the bitmap, without bits past the last row.
+#[inline]
+pub(crate) fn allowed_word(bits: &[u64], rows: usize, word: usize) -> u64 {
+    let left = rows.saturating_sub(word * 64);
+    let mask = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
+    bits[word] & mask
+}
+
+/// How many of `rows` are allowed.
+///
+/// # Errors
+/// [`Error::Invalid`] when the bitmap does not cover `rows`.
+pub fn count_allowed(allowed: Allowed<'_>, rows: usize) -> Result<usize> {
+    check_allowed(allowed, rows)?;
+    Ok(allowed.map_or(rows, |bits| {
+        let full = rows / 64;
+        let ones = |words: &[u64]| words.iter().map(|w| w.count_ones() as usize).sum::<usize>();
+        let rest =
+            if rows.is_multiple_of(64) { 0 } else { allowed_word(bits, rows, full).count_ones() };
+        ones(&bits[..full]) + rest as usize
+    }))
+}
+
+/// Whether `row` may be returned.
+#[inline]
+pub(crate) fn is_allowed(bits: &[u64], row: u32) -> bool {
+    bits.get(row as usize / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_that_do_not_fit_are_refused() {
+        let fault = Rows::new(2, &[0.0; 4], &[0; 4], &[0.0; 2], &[0.0; 1]).unwrap_err();
+        assert_eq!(fault.to_string(), "number of residuals is 1; expected 2, for 2 rows");
+    }
+
+    #[test]
+    fn bits_past_the_last_row_do_not_count() {
+        assert_eq!(count_allowed(Some(&[u64::MAX; 2]), 70).unwrap(), 70);
+        assert_eq!(count_allowed(Some(&[u64::MAX; 2]), 64).unwrap(), 64);
+        assert_eq!(count_allowed(Some(&[5]), 2).unwrap(), 1);
+        assert_eq!(count_allowed(None, 9).unwrap(), 9);
+        assert!(count_allowed(Some(&[0]), 65).is_err());
+    }
+}
