@@ -53,6 +53,18 @@ struct Word<'a> {
     text: &'a str,
     /// Whether a stemmer and the stop list apply: false for codes and pairs of characters.
     plain: bool,
+    /// For a code, how many of the words before it are its parts; 0 for any other word.
+    joins: usize,
+}
+
+impl<'a> Word<'a> {
+    const fn plain(text: &'a str) -> Self {
+        Self { text, plain: true, joins: 0 }
+    }
+
+    const fn pair(text: &'a str) -> Self {
+        Self { text, plain: false, joins: 0 }
+    }
 }
 
 impl Analyzer {
@@ -63,45 +75,60 @@ impl Analyzer {
 
     /// Names everything that decides which terms a text has; a manifest states it.
     pub fn id(&self) -> String {
-        format!("atlas-text-1/{CHAIN}/{}", self.settings.language)
+        format!(
+            "atlas-text-1/{CHAIN}/{}/stop-words-{}",
+            self.settings.language,
+            if self.settings.stop_words { "on" } else { "off" }
+        )
     }
 
-    /// The terms of a document, in order, separated by single newlines, and how many they are.
+    /// The terms of a document, in order, separated by single newlines, and its length: how many
+    /// words it has, stop words and the wholes of codes (whose parts count) left out.
     ///
     /// `stems` remembers words between calls; give each thread its own.
     pub fn document(&self, text: &str, stems: &mut Stems) -> (String, u32) {
         let mut terms = String::with_capacity(text.len() + text.len() / 8);
-        let mut count = 0;
+        let mut length = 0;
         words(text, &mut |word| {
-            if count > 0 {
+            if !terms.is_empty() {
                 terms.push('\n');
             }
-            count += 1;
+            length += u32::from(word.joins == 0 && !(word.plain && self.is_stop(word.text)));
             if word.plain {
-                stems.append(&self.stem, word.text, &mut terms)
+                stems.append(&self.stem, word.text, &mut terms);
             } else {
-                terms.push_str(word.text)
+                terms.push_str(word.text);
             }
         });
-        (terms, count)
+        (terms, length)
+    }
+
+    fn is_stop(&self, word: &str) -> bool {
+        self.settings.stop_words && is_stop(&self.settings.language, word)
     }
 
     /// The terms of a question, in order, repeats kept, without its stop words when something
     /// else is left of it.
+    ///
+    /// Of a code, the question asks for the whole and for the parts of two characters or more: in
+    /// `C-3` nothing but the code is meant, and `3` alone would find every "3 years".
     pub fn question(&self, text: &str) -> Vec<String> {
-        let mut kept = Vec::new();
-        let mut dropped = Vec::new();
+        let mut found: Vec<(String, bool)> = Vec::new();
         words(text, &mut |word| {
             let mut term = String::new();
-            if !word.plain {
+            if word.plain {
+                self.stem.append(word.text, &mut term);
+            } else {
                 term.push_str(word.text);
-                return kept.push(term);
             }
-            self.stem.append(word.text, &mut term);
-            let stop = self.settings.stop_words && is_stop(&self.settings.language, word.text);
-            if stop { dropped.push(term) } else { kept.push(term) }
+            let parts = found.split_off(found.len() - word.joins.min(found.len()));
+            found.extend(parts.into_iter().filter(|(part, _)| part.chars().nth(1).is_some()));
+            let stop = word.plain && self.is_stop(word.text);
+            found.push((term, stop));
         });
-        if kept.is_empty() { dropped } else { kept }
+        let all_stop = found.iter().all(|(_, stop)| *stop);
+        found.retain(|(_, stop)| all_stop || !stop);
+        found.into_iter().map(|(term, _)| term).collect()
     }
 }
 
@@ -207,10 +234,10 @@ fn unspaced(text: &str, emit: &mut dyn FnMut(Word<'_>)) -> usize {
     }
     starts.push(end);
     if starts.len() == 2 {
-        emit(Word { text: &text[..end], plain: false });
+        emit(Word::pair(&text[..end]));
     }
     for pair in starts.windows(3) {
-        emit(Word { text: &text[pair[0]..pair[2]], plain: false });
+        emit(Word::pair(&text[pair[0]..pair[2]]));
     }
     end
 }
@@ -240,7 +267,7 @@ struct Chain {
 
 impl Chain {
     fn add(&mut self, part: &str, emit: &mut dyn FnMut(Word<'_>)) {
-        emit(Word { text: part, plain: true });
+        emit(Word::plain(part));
         let numeric = part.bytes().all(|b| b.is_ascii_digit());
         if self.dot && numeric && self.joined.ends_with(|c: char| c.is_ascii_digit()) {
             self.joined.push('.');
@@ -261,7 +288,7 @@ impl Chain {
         let code = self.has_digit || self.has_letter_part;
         if code && (2..=CODE_PARTS_MAX).contains(&self.parts) && self.joined.len() <= TERM_BYTES_MAX
         {
-            emit(Word { text: &self.joined, plain: false });
+            emit(Word { text: &self.joined, plain: false, joins: self.parts });
         }
         *self = Self { joined: std::mem::take(&mut self.joined), ..Self::default() };
         self.joined.clear();
@@ -307,6 +334,16 @@ mod tests {
     }
 
     #[test]
+    fn a_question_asks_for_codes_not_for_their_letters() {
+        let analyzer = Analyzer::new(&Settings::default()).unwrap();
+        assert_eq!(
+            analyzer.question("E-417 on a C-3, vitamin c"),
+            ["417", "e417", "c3", "vitamin", "c"]
+        );
+        assert_eq!(analyzer.question("firmware 3.2"), ["firmwar", "3.2"]);
+    }
+
+    #[test]
     fn a_question_of_stop_words_keeps_them() {
         let analyzer = Analyzer::new(&Settings::default()).unwrap();
         assert_eq!(analyzer.question("What is the warranty?"), ["warranti"]);
@@ -315,10 +352,12 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_the_number_of_terms() {
+    fn a_length_counts_words_that_say_something() {
         let analyzer = Analyzer::new(&Settings::default()).unwrap();
-        let (terms, count) = analyzer.document("Torque 5-6 Nm, see R07", &mut Stems::default());
-        assert_eq!(terms.split('\n').count(), count as usize);
+        let (terms, length) =
+            analyzer.document("The torque of R07 is 5-6 Nm", &mut Stems::default());
+        assert_eq!(terms, "the\ntorqu\nof\nr07\nis\n5\n6\n56\nnm");
+        assert_eq!(length, 5);
         assert_eq!(analyzer.document("  ", &mut Stems::default()), (String::new(), 0));
     }
 }
