@@ -36,24 +36,22 @@ pub fn run(args: &BuildArgs, global: &Global, out: &mut Output) -> Result<Exit> 
         project.corpus = corpus.clone();
     }
     project.file.reading.strict |= args.strict;
-    if !args.full && !args.strict {
-        if let Some(manifest) = current(&project)? {
-            match global.format {
-                Format::Text => out.line(format!(
-                    "nothing changed: generation {} holds {} documents, {} passages",
-                    manifest.generation, manifest.documents, manifest.passages
-                )),
-                Format::Json => {
-                    let unchanged = index::Changes {
-                        unchanged: manifest.sources.len(),
-                        ..index::Changes::default()
-                    };
-                    let skipped = manifest.skipped.clone();
-                    out.json(&report_json(&manifest, &unchanged, &skipped, &Steps::default()));
-                }
+    if let (false, Some(manifest)) = (args.full || args.strict, current(&project)?) {
+        match global.format {
+            Format::Text => out.line(format!(
+                "nothing changed: generation {} holds {} documents, {} passages",
+                manifest.generation, manifest.documents, manifest.passages
+            )),
+            Format::Json => {
+                let unchanged = index::Changes {
+                    unchanged: manifest.sources.len(),
+                    ..index::Changes::default()
+                };
+                let skipped = manifest.skipped.clone();
+                out.json(&report_json(&manifest, &unchanged, &skipped, &Steps::default()));
             }
-            return Ok(Exit::Done);
         }
+        return Ok(Exit::Done);
     }
     let (report, steps) = build(&project)?;
     let m = &report.manifest;

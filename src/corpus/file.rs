@@ -51,7 +51,7 @@ impl RawFile {
         Ok(BufReader::with_capacity(1 << 16, file))
     }
 
-    /// The whole file as text, see [`decode`].
+    /// The whole file as text: a byte order mark is dropped, and every line end becomes `\n`.
     pub fn text(&self) -> Result<String> {
         let mut bytes = Vec::new();
         self.open()?.read_to_end(&mut bytes).map_err(|fault| self.fault("reading", fault))?;

@@ -107,8 +107,9 @@ fn not_yaml(source: &RawFile, fault: &serde_saphyr::Error) -> Error {
     let line = fault.location().map_or(1, |place| place.line() + 1);
     let message = fault.to_string();
     let message = message.lines().next().unwrap_or_default();
-    // The parser counts from its own first line; ours is named by the error itself.
+    // Its line is named by the error itself, and its options are none of the writer's business.
     let message = message.split(" at line ").next().unwrap_or(message);
+    let message = message.split(", set ").next().unwrap_or(message);
     let problem = format!("the front matter is not valid YAML: {message}");
     source.input(line, problem, "mend it; a text with `: ` or `#` inside needs quotes")
 }

@@ -142,7 +142,7 @@ mod tests {
             ("WARR-R2", "Battery warranty")
         );
         assert_eq!(document.body, "Text.\n");
-        assert_eq!(document.source, Source::file("w.md", 11, 127));
+        assert_eq!(document.source, Source::file("w.md", 11, 131));
         let metadata = &document.metadata;
         assert_eq!(metadata.text("revision"), Some("1.10"));
         assert_eq!(metadata.texts("product").collect::<Vec<_>>(), ["C-3", "7"]);
@@ -157,7 +157,7 @@ mod tests {
         let document = read("a/b c.md", "\n# The *C-3* `guide`\n\nText.\n\n# Other\n").unwrap();
         assert_eq!((document.id.as_str(), document.title.as_str()), ("a/b-c", "The C-3 guide"));
         assert_eq!(document.body, "\nText.\n\n# Other\n");
-        assert_eq!((document.source.first_line, document.source.first_byte), (3, 22));
+        assert_eq!((document.source.first_line, document.source.first_byte), (3, 21));
         let document = read("a/b_c.md", "Text.\n\n```\n# no\n```\n> # no\n").unwrap();
         assert_eq!(document.title, "B c");
     }
@@ -179,22 +179,27 @@ mod tests {
 
     #[test]
     fn faults_of_front_matter_name_their_line() {
-        insta(
+        fails(
             "---\nid: a\ntitle: b\n",
             "1: the front matter opened here has no closing `---` line",
         );
-        insta("---\nid: a\nid: b\n---\nx", "3: the front matter is not valid YAML: ");
-        insta("---\nid: a\ntitle: [b\n---\nx", "");
-        insta("---\n- a\n---\nx", "2: the front matter is a list");
-        insta("---\nid: a b\n---\nx", "2: the id `a b` holds white space");
-        insta("---\na: 1\nid: [a]\n---\nx", "3: `id` is not a single text");
-        insta("---\n\neffective_to: 2026\n---\nx", "3: `effective_to` is `2026`, not a date");
+        fails(
+            "---\nid: a\nid: b\n---\nx",
+            "3: the front matter is not valid YAML: duplicate mapping key: id; ",
+        );
+        fails(
+            "---\nid: a\ntitle: [b\n---\nx",
+            "3: the front matter is not valid YAML: unclosed bracket",
+        );
+        fails("---\n- a\n---\nx", "2: the front matter is a list");
+        fails("---\nid: a b\n---\nx", "2: the id `a b` holds white space");
+        fails("---\na: 1\nid: [a]\n---\nx", "3: `id` is not a single text");
+        fails("---\n\neffective_to: 2026\n---\nx", "3: `effective_to` is `2026`, not a date");
     }
 
-    fn insta(text: &str, expected: &str) {
+    fn fails(text: &str, expected: &str) {
         let found = fault(text);
         assert!(found.starts_with(expected), "{found}\nexpected: {expected}");
         assert!(!found.contains('\n'), "{found}");
-        eprintln!("{found}");
     }
 }

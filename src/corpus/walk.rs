@@ -93,7 +93,7 @@ fn sort_in(folder: &Path, entry: &ignore::DirEntry, listing: &mut Listing) {
 pub(super) fn reader_of(path: &str) -> Option<&'static dyn Reader> {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let ends = |ending: &&str| name.strip_suffix(*ending).is_some_and(|stem| stem.ends_with('.'));
-    readers().iter().copied().find(|reader| reader.extensions().iter().any(|e| ends(&e)))
+    readers().iter().copied().find(|reader| reader.extensions().iter().any(ends))
 }
 
 /// The endings that [`list`] knows, for messages: `.md, .markdown, .txt, .text`.

@@ -16,8 +16,11 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct Part {
     file: Arc<MappedFile>,
-    sections: Vec<(String, Range<usize>, Arc<[u64]>)>,
+    sections: Vec<Listed>,
 }
+
+/// A row of the section table: name, where the section lies, and the checksums of its blocks.
+type Listed = (String, Range<usize>, Arc<[u64]>);
 
 impl Part {
     /// Opens the part that `entry` describes in the generation `folder`.
@@ -86,11 +89,7 @@ impl Part {
 }
 
 /// Reads `count` rows and the block checksums after them; `None` when anything lies outside.
-fn read_table(
-    table: &[u8],
-    count: usize,
-    end: usize,
-) -> Option<Vec<(String, Range<usize>, Arc<[u64]>)>> {
+fn read_table(table: &[u8], count: usize, end: usize) -> Option<Vec<Listed>> {
     let rows = table.get(..count.checked_mul(TABLE_ROW_BYTES)?)?;
     let sums: Vec<u64> = table[rows.len()..].chunks_exact(8).map(|c| number(c, 0)).collect();
     let mut sections = Vec::with_capacity(count);

@@ -15,15 +15,16 @@ pub fn exhaustive(
     let statistics = index.statistics(scope)?;
     let average = statistics.terms_total as f64 / statistics.passages.max(1) as f64;
     let lengths = index.lengths()?;
-    let mut terms: Vec<(f64, &str, Vec<(u32, u32)>)> = Vec::new();
+    let mut terms = Vec::new();
     for (term, count) in query.terms() {
         let list = index.list(term)?;
         let df = list.iter().filter(|(row, _)| scope.readable().contains(*row)).count() as u64;
         if df > 0 {
-            terms.push((f64::from(*count) * Bm25::idf(statistics.passages, df), term, list));
+            let bound = f64::from(*count) * Bm25::idf(statistics.passages, df);
+            terms.push((bound, term.as_str(), list));
         }
     }
-    terms.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    terms.sort_by(|a: &(f64, &str, _), b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     let mut scores = vec![0.0; lengths.len()];
     let mut held = vec![false; lengths.len()];
     for (bound, _, list) in &terms {

@@ -14,7 +14,7 @@
 //! it in a tree. Inserted one by one, a thousand equal rows would fill each other's lists and become
 //! an island; this way they cost nothing, and one found leads to all.
 //!
-//! At the end every row can be reached from the entry on layer 0 (see [`repair`]).
+//! At the end every row can be reached from the entry on layer 0 (see `repair.rs`).
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ const BATCH_SHARE: usize = 50;
 const PARALLEL_MIN: usize = 8;
 
 /// Makes a [`Graph`] of rows; one file an implementation.
-pub trait GraphBuilder {
+pub trait GraphBuilder: Send + Sync {
     /// The name by which settings and manifests know the builder.
     fn id(&self) -> &'static str;
 

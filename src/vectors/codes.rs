@@ -132,6 +132,12 @@ impl QueryCode {
     pub fn error_bound(&self, row_residual: f32) -> f32 {
         self.length * row_residual + self.base_error
     }
+
+    /// The most that a row's canonical `f32` score can be.
+    #[inline]
+    pub fn upper(&self, sum: i32, row_scale: f32, row_residual: f32) -> f32 {
+        self.score(sum, row_scale) + self.error_bound(row_residual)
+    }
 }
 
 /// `residual(q) × ‖x‖`, and rounding.

@@ -34,11 +34,15 @@ impl GraphBuilder for HnswRs {
 
     fn build(&self, rows: &Rows<'_>, params: &GraphParams) -> Result<Graph> {
         params.check()?;
+        if rows.is_empty() {
+            // hnsw_rs panics when an empty index is iterated.
+            return Ok(Graph::unlinked(params.m, &[]));
+        }
         let distance = OneMinusDot(Kernels::best());
-        // At least 1 expected row and 16 layers, the most it knows.
+        // 16 layers are the most it knows.
         let hnsw = Hnsw::<f32, OneMinusDot>::new(
             params.m,
-            rows.len().max(1),
+            rows.len(),
             LEVEL_MAX + 1,
             params.ef_construction,
             distance,

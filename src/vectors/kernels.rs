@@ -37,6 +37,11 @@ const LANES: usize = 16;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const GROUP: usize = 4;
 
+/// How many rows ahead a listed row is asked for. Measured with 256 dimensions: 16 takes a tenth to a
+/// fifth off a walk of 20,000 rows against 4, and 32 no more.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+const LIST_AHEAD: usize = 16;
+
 /// `out[i] = query · rows[ids[i]]`; the caller has checked lengths, row numbers and instruction set.
 type DotRows = unsafe fn(query: &[f32], rows: &[f32], ids: &[u32], out: &mut [f32]);
 /// `out[i] = Σ query × codes[ids[i]]`; checked like [`DotRows`].
@@ -218,14 +223,15 @@ mod scalar {
     }
 }
 
-/// Row pointers of the group of `ids` that starts at `at`, and a prefetch of the group after it.
+/// Row pointers of the group of `ids` that starts at `at`, and a prefetch of one further on.
 ///
 /// # Safety
 /// `ids[at..at + GROUP]` exist, and every id is a row of `data` `[rows × dim]`.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 unsafe fn group<T>(data: &[T], dim: usize, ids: &[u32], at: usize) -> [*const T; GROUP] {
-    for &next in ids[at + GROUP..].iter().take(GROUP) {
+    let ahead = ids.get(at + LIST_AHEAD..).unwrap_or(&[]);
+    for &next in ahead.iter().take(GROUP) {
         prefetch(&data[next as usize * dim..][..dim]);
     }
     // SAFETY: the caller vouches for the ids.

@@ -30,3 +30,6 @@ mod wordpiece;
 pub use embedder::{Embedder, Embeddings, LENGTH_TOLERANCE, Role};
 pub use static_model::StaticModel;
 pub use wordpiece::{Word, WordPiece};
+
+#[cfg(test)]
+mod tests;

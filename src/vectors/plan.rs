@@ -5,6 +5,7 @@
 //! of the rows makes it `1 / p` times as long, as only allowed rows count towards `ef`. With `a`
 //! allowed rows of `n` the scan is cheaper when `0.01 × a < walk × n / a`, that is when
 //! `a² < 100 × walk × n`.
+//! (Both have since become about twice as fast, which leaves the crossing where it was.)
 //! The scan is exact, so it also wins wherever the two are near: always under [`EXACT_ROWS`].
 
 /// Rows under which the scan is taken whatever the walk would cost: 0.1 ms, with a recall of 1.

@@ -60,6 +60,22 @@ impl<'a> Rows<'a> {
         Self::new(dim, vectors, &codes.codes, &codes.scales, &codes.residuals)
     }
 
+    /// Rows `start..end`, cut to the rows there are; row `start` becomes row 0.
+    ///
+    /// For an index whose graph lacks the last rows: the graph's rows are walked, the rest scanned.
+    pub fn part(&self, start: usize, end: usize) -> Self {
+        let end = end.min(self.len());
+        let start = start.min(end);
+        let numbers = start * self.dim..end * self.dim;
+        Self {
+            dim: self.dim,
+            vectors: &self.vectors[numbers.clone()],
+            codes: &self.codes[numbers],
+            scales: &self.scales[start..end],
+            residuals: &self.residuals[start..end],
+        }
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.scales.len()
@@ -118,6 +134,20 @@ impl Hit {
     }
 }
 
+/// A whole number that orders as `score` does under [`f32::total_cmp`].
+#[inline]
+pub(crate) fn order_bits(score: f32) -> u32 {
+    // The bits of a float order like a sign and a magnitude; a set sign turns the order of the rest.
+    let bits = score.to_bits();
+    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+}
+
+/// The score that [`order_bits`] was given.
+#[inline]
+pub(crate) fn from_order_bits(order: u32) -> f32 {
+    f32::from_bits(if order >> 31 == 1 { order & !(1 << 31) } else { !order })
+}
+
 /// The rows that may be returned: bit `r % 64` of word `r / 64` stands for row `r`.
 ///
 /// `None` allows all. Bits past the last row are ignored.
@@ -173,6 +203,15 @@ mod tests {
     fn slices_that_do_not_fit_are_refused() {
         let fault = Rows::new(2, &[0.0; 4], &[0; 4], &[0.0; 2], &[0.0; 1]).unwrap_err();
         assert_eq!(fault.to_string(), "number of residuals is 1; expected 2, for 2 rows");
+    }
+
+    #[test]
+    fn a_part_is_cut_to_the_rows_there_are() {
+        let codes = Codes::of(1, &[1.0, -1.0, 0.0]).unwrap();
+        let rows = Rows::with_codes(1, &[1.0, -1.0, 0.0], &codes).unwrap();
+        assert_eq!(rows.part(1, 9).vectors(), [-1.0, 0.0]);
+        assert_eq!(rows.part(1, 2).codes(), [1]);
+        assert!(rows.part(5, 9).is_empty() && rows.part(2, 1).is_empty());
     }
 
     #[test]

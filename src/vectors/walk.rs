@@ -17,7 +17,9 @@ use crate::error::{Error, Result};
 use crate::vectors::codes::QueryCode;
 use crate::vectors::graph::{GraphView, NONE};
 use crate::vectors::kernels::{Kernels, prefetch};
-use crate::vectors::rows::{Allowed, Hit, Rows, check_allowed, count_allowed, is_allowed};
+use crate::vectors::rows::{
+    Allowed, Hit, Rows, count_allowed, from_order_bits, is_allowed, order_bits,
+};
 
 /// What a walk found.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +33,13 @@ pub struct Walked {
     /// Codes that were scored: the cost of the walk.
     pub scored: usize,
 }
+
+/// A filtered walk may score 64 rows for each candidate, about three times what one without a filter
+/// does, and then an eighth of the allowed rows: a listed row costs the scan about an eighth of what
+/// it costs the walk, so that a walk given up in favour of the scan has cost no more than the scan.
+const BUDGET_PER_EF: usize = 64;
+/// See [`BUDGET_PER_EF`].
+const BUDGET_SHARE: usize = 8;
 
 /// Rows re-scored in `f32` for `depth` hits.
 ///
@@ -57,11 +66,11 @@ pub fn search(
     allowed: Allowed<'_>,
 ) -> Result<Walked> {
     let code = QueryCode::of(rows.dim(), query)?;
-    check_allowed(allowed, rows.len())?;
     if graph.len() != rows.len() {
         let expected = format!("{}, the number of vectors", rows.len());
         return Err(Error::invalid("number of rows in the graph", graph.len(), expected));
     }
+    let count = count_allowed(allowed, rows.len())?;
     let ef = ef.max(depth).max(1);
     let kernels = Kernels::best();
     let scorer = Scorer { kernels, rows, query: &code };
@@ -76,14 +85,16 @@ pub fn search(
             }
             (Some(entry), Some(bits)) => {
                 let start = descend(graph, &scorer, entry, 0, scratch);
-                let budget = rows.len() / 4 + 64 * ef;
+                let budget = BUDGET_PER_EF.saturating_mul(ef) + count / BUDGET_SHARE;
                 filtered(graph, &scorer, ef, start, bits, budget, scratch)
             }
         };
         let hits = rescore(kernels, rows, query, depth, scratch);
-        let complete =
-            ended && (hits.len() == depth || hits.len() >= count_allowed(allowed, rows.len())?);
-        Ok(Walked { hits, complete, scored: scratch.scored })
+        Ok(Walked {
+            complete: ended && hits.len() >= depth.min(count),
+            hits,
+            scored: scratch.scored,
+        })
     })
 }
 
@@ -117,10 +128,7 @@ impl Key {
 
     #[inline]
     pub(super) fn new(score: f32, row: u32) -> Self {
-        // The bits of a float order like a sign-and-magnitude number; turned into two's order.
-        let bits = score.to_bits();
-        let order = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
-        Self(u64::from(order) << 32 | u64::from(!row << 1) | Self::OPEN)
+        Self(u64::from(order_bits(score)) << 32 | u64::from(!row << 1) | Self::OPEN)
     }
 
     #[inline]
@@ -130,8 +138,7 @@ impl Key {
 
     #[inline]
     pub(super) fn score(self) -> f32 {
-        let order = (self.0 >> 32) as u32;
-        f32::from_bits(if order >> 31 == 1 { order & !(1 << 31) } else { !order })
+        from_order_bits((self.0 >> 32) as u32)
     }
 
     #[inline]
@@ -304,10 +311,11 @@ pub(super) fn beam(
         at += 1;
         for i in 0..scratch.ids.len() {
             let key = Key::new(scratch.scores[i], scratch.ids[i]);
-            at = at.min(insert(&mut scratch.best, ef, key));
-        }
-        if let Some(next) = scratch.best.get(at) {
-            prefetch(graph.links(next.row(), level));
+            let place = insert(&mut scratch.best, ef, key);
+            if place < ef {
+                prefetch(graph.links(key.row(), level));
+            }
+            at = at.min(place);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{GROUP, Kernels, LANES, group};
+use super::{GROUP, Kernels, LANES, LIST_AHEAD, group, prefetch};
 
 static AVX512: Kernels = Kernels {
     name: "avx512vnni",
@@ -31,11 +31,21 @@ pub fn available() -> impl Iterator<Item = &'static Kernels> {
     [(avx512, &AVX512), (avx2, &AVX2)].into_iter().filter_map(|(has, set)| has.then_some(set))
 }
 
+/// How far ahead of the row being scored a range is asked for, in bytes.
+///
+/// The processor's own prefetcher stops at pages of 4 KiB. Measured on Zen 4, 256 dimensions: 100,000
+/// rows take 0.36 ms in place of 0.80 (AVX2: 0.45 and 1.55), 20,000 rows 42 µs in place of 70; from
+/// 8 to 16 KiB the gain is the same.
+const AHEAD: usize = 12_288;
+
 /// Walks `ids` in groups: `$many` scores four row pointers, `$one` scores one.
 macro_rules! by_list {
     ($query:ident, $data:ident, $ids:ident, $out:ident, $many:ident, $one:ident) => {{
         let dim = $query.len();
         let mut at = 0;
+        for &id in $ids.iter().take(LIST_AHEAD) {
+            prefetch(&$data[id as usize * dim..][..dim]);
+        }
         while at + GROUP <= $ids.len() {
             // SAFETY: the safe method checked every id and length.
             let scores = unsafe { $many($query, group($data, dim, $ids, at)) };
@@ -56,9 +66,12 @@ macro_rules! by_range {
         let mut row = $data.as_ptr();
         let (groups, rest) = $out.as_chunks_mut::<GROUP>();
         for out in groups {
-            // SAFETY: `data` holds `dim` bytes for each place of `out`; the pointer stays inside it or
-            // one past its end.
+            // SAFETY: `data` holds `dim` bytes for each place of `out`, so the pointer stays inside it or
+            // one past its end. A prefetch past the end does nothing that a program can observe.
             unsafe {
+                for line in (0..GROUP * dim).step_by(64) {
+                    _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(AHEAD + line).cast());
+                }
                 *out = $many($query, std::array::from_fn(|i| row.add(i * dim)));
                 row = row.add(GROUP * dim);
             }
