@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use atlas::eval::questions::QuestionSet;
 use atlas::eval::units::Units;
-use atlas::index::{self, Quiet};
+use atlas::index::{self, Options, Quiet};
 use atlas::project::Project;
 use atlas::search::{Request, Retriever as _, Searcher};
 
@@ -36,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             &project.index_settings(),
             embedder.as_ref(),
             &project.store(),
+            Options::default(),
             &mut Quiet,
         )?;
     }

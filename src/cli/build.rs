@@ -124,6 +124,13 @@ fn text(report: &BuildReport, steps: &Steps, out: &mut Output) {
         out.line(format!("memory      {} at the peak", bytes(peak)));
     }
     out.line(format!("digest      {}", m.digest));
+    if report.reused > 0 {
+        let made = m.passages.saturating_sub(report.reused);
+        out.line(format!("embeddings  {} taken over, {made} made", report.reused));
+    }
+    for why in &report.closed {
+        out.line(format!("closed      {why}"));
+    }
     for skipped in &report.skipped {
         out.line(format!("skipped     {}: {}", skipped.path, skipped.reason));
     }
@@ -153,6 +160,9 @@ pub fn ensure(project: &Project) -> Result<Index> {
         m.documents,
         duration(total)
     ));
+    for why in &report.closed {
+        note(&format!("closed: {why}"));
+    }
     for skipped in &report.skipped {
         note(&format!("skipped {}: {}", skipped.path, skipped.reason));
     }
@@ -175,7 +185,11 @@ pub fn build(project: &Project) -> Result<(BuildReport, Steps)> {
     let corpus: Corpus = project.read_corpus()?;
     let embedder = project.embedder()?;
     let settings = project.index_settings();
-    let report = index::build(&corpus, &settings, embedder.as_ref(), &project.store(), &mut steps)?;
+    let report = {
+        let policy = project.policy.as_ref();
+        let options = index::Options { policy, ..index::Options::default() };
+        index::build(&corpus, &settings, embedder.as_ref(), &project.store(), options, &mut steps)?
+    };
     steps.stop();
     Ok((report, steps))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atlas::error::{Error, Result};
 use atlas::eval::measurement::{Measured, Measurement, Options, measure};
-use atlas::eval::questions::QuestionSet;
+use atlas::eval::questions::{Question, QuestionSet};
 use atlas::eval::{sweep, trec, units};
 use atlas::index::Index;
 use atlas::project::Project;
@@ -96,8 +96,11 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
     }
     let searcher = Searcher::new(Arc::clone(&index), settings.clone())?;
     let options = Options { mode: args.mode.into(), ..Options::default() };
-    let everyone = index.everyone();
-    let measured = measure(&searcher, &index, &settings, &set, options, &|_| Ok(everyone.clone()))?;
+    if let (_, Some(why)) = project.asker(None) {
+        note(&why);
+    }
+    let scope_of = |question: &Question| project.scope(&index, question.asker.as_deref());
+    let measured = measure(&searcher, &index, &settings, &set, options, &scope_of)?;
     export(args, &set, &measured)?;
     if args.sweep {
         sweep_text(&index, &settings, &set, &measured, out)?;

@@ -2,6 +2,7 @@
 
 mod build;
 mod init;
+mod leakage;
 mod measure;
 mod output;
 mod search;
@@ -24,6 +25,8 @@ pub enum Exit {
     Done = 0,
     /// A check found something wrong.
     Failed = 1,
+    /// A gate failed.
+    GateFailed = 2,
     /// Bad input or usage, or an I/O failure.
     Bad = 4,
 }
@@ -33,7 +36,7 @@ pub enum Exit {
 #[command(
     name = "atlas",
     version,
-    after_help = "Exit codes: 0 done; 1 a check failed; 4 bad input or usage, or an I/O failure.\n\
+    after_help = "Exit codes: 0 done; 1 a check failed; 2 a gate failed; 4 bad input or usage, or an I/O failure.\n\
                   A missing or stale index is built on the way by the commands that need it."
 )]
 struct Cli {
@@ -83,6 +86,8 @@ enum Command {
     Search(search::SearchArgs),
     /// Measure retrieval on a question set
     Measure(measure::MeasureArgs),
+    /// Run the leakage gate: nothing that an asker may not read is retrieved, at any stage
+    Leakage(leakage::LeakageArgs),
 }
 
 /// Parses the arguments, runs the command, and gives its exit code.
@@ -102,6 +107,7 @@ pub fn run() -> ExitCode {
         Command::Verify => verify::run(&cli.global, &mut out),
         Command::Search(args) => search::run(args, &cli.global, &mut out),
         Command::Measure(args) => measure::run(args, &cli.global, &mut out),
+        Command::Leakage(args) => leakage::run(args, &cli.global, &mut out),
     };
     let exit = match (done, out.flush()) {
         (Err(fault), _) => {

@@ -1,14 +1,18 @@
 //! `atlas search`.
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use atlas::access::Asker;
 use atlas::error::Result;
 use atlas::index::{Filter, Index};
+use atlas::project::Project;
 use atlas::search::{ContextBlock, DensePath, Mode, Outcome, Request, Retriever as _, Searcher};
+use atlas::trace::log;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::output::{Output, one_line, width};
+use super::output::{Output, note, one_line, width};
 use super::{Exit, Format, Global, build, project};
 
 /// Arguments of `search`.
@@ -16,15 +20,22 @@ use super::{Exit, Format, Global, build, project};
 pub struct SearchArgs {
     /// The question
     question: String,
+    /// Who asks, by a name of users.yaml [default: default_asker of atlas.toml]
+    #[arg(long = "as", value_name = "ASKER")]
+    asker: Option<String>,
     /// Blocks in the window, 1 to the depth of 100 [default: search.k of atlas.toml, 5]
     #[arg(short, value_name = "N")]
     k: Option<usize>,
     /// Which legs to use
     #[arg(long, value_enum, default_value_t = ModeArg::Hybrid)]
     mode: ModeArg,
-    /// Only documents whose metadata has one of the values; may be repeated, all must hold
+    /// Only documents whose metadata has one of the values; <, <=, > and >= compare numbers and
+    /// dates; may be repeated, all must hold
     #[arg(long, value_name = "KEY=VALUE[,VALUE]")]
     filter: Vec<String>,
+    /// Only documents that hold on this day, by effective_from and effective_to
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    as_of: Option<String>,
     /// How the dense leg searches [default: search.dense of atlas.toml, auto]
     #[arg(long, value_enum)]
     dense: Option<DenseArg>,
@@ -88,14 +99,28 @@ pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit>
     settings.check()?;
     let mut filter = Filter::default();
     args.filter.iter().try_for_each(|written| filter.add(written))?;
+    if let Some(day) = &args.as_of {
+        filter.as_of(day)?;
+    }
     let probe = atlas::access::Scope::everyone(0);
     // Bad arguments are told before an index is built for them.
     refine(args, Request::new("", probe), &settings)?;
     let index = Arc::new(build::ensure(&project)?);
     let searcher = Searcher::new(Arc::clone(&index), settings.clone())?;
-    let scope = index.narrow(&index.everyone(), &filter)?;
+    let (asker, why) = project.asker(args.asker.as_deref());
+    if let Some(why) = why {
+        note(&why);
+    }
+    let scope = index.scope(asker)?;
+    // Under an empty scope no key is known; the message above says all there is to say.
+    let scope =
+        if scope.readable().count() == 0 { scope } else { index.narrow(&scope, &filter)? };
     let request = refine(args, Request::new(args.question.clone(), scope), &settings)?;
     let outcome = searcher.retrieve(&request)?;
+    if let Some(path) = &project.file.usage_log {
+        let log = project.folder.join(path);
+        entry(&project, asker, args, &index, &outcome)?.append(&log)?;
+    }
     match global.format {
         Format::Json => out.json(&to_json(&index, &outcome)?),
         Format::Text => text(args, &searcher, &request, &outcome, out)?,
@@ -116,6 +141,29 @@ fn refine(
         request = request.min_score(min_score)?;
     }
     Ok(request)
+}
+
+/// The request as the usage log holds it.
+fn entry(
+    project: &Project,
+    asker: Option<&Asker>,
+    args: &SearchArgs,
+    index: &Index,
+    outcome: &Outcome,
+) -> Result<log::Entry> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let name = asker.map(|asker| {
+        let key = project.folder.to_string_lossy();
+        let hidden = project.file.usage_log_pseudonyms;
+        if hidden { log::pseudonym(&asker.id, &key) } else { asker.id.clone() }
+    });
+    let mut context = Vec::with_capacity(outcome.context.len());
+    for hit in &outcome.context {
+        context.push((index.passages().reference(hit.row)?.to_string(), hit.score));
+    }
+    let digest = &index.manifest().digest;
+    let at_s = since.as_secs();
+    Ok(log::Entry::new(at_s, name, &args.question, digest, &outcome.trace, context))
 }
 
 /// A hit with everything that is shown of it.

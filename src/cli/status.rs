@@ -1,11 +1,27 @@
 //! `atlas status`.
 
+use atlas::access::store::Resolved;
 use atlas::error::Result;
 use serde_json::json;
 
 use super::build::describe;
 use super::output::{Output, bytes};
 use super::{Exit, Format, Global, project};
+
+/// `4 passages sales: role sales`.
+fn readers(resolved: &Resolved, count: usize) -> String {
+    let sets: Vec<String> = resolved
+        .readers
+        .iter()
+        .map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and "))
+        .collect();
+    let open = if sets.is_empty() { "nobody".to_owned() } else { sets.join(", or ") };
+    let label = &resolved.label;
+    let parts = [&label.classification, &label.account, &label.region];
+    let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    let name = if parts.is_empty() { "unclassified".to_owned() } else { parts.join(" ") };
+    format!("{count:5} passages {name}: {open}")
+}
 
 /// Shows the current generation.
 pub fn run(global: &Global, out: &mut Output) -> Result<Exit> {
@@ -49,7 +65,19 @@ pub fn run(global: &Global, out: &mut Output) -> Result<Exit> {
                 Some(graph) => format!("graph by {}, recall@10 {recall:.3}", graph.builder),
             };
             out.line(format!("dense       {}, {} dimensions, {dense}", m.embedder, m.dim));
-            out.line(format!("access      {}: everyone reads everything", project.file.access));
+            match &project.policy {
+                None => out.line("access      open: everyone reads everything"),
+                Some(_) => {
+                    let default = project.file.default_asker.as_deref().unwrap_or("nobody");
+                    out.line(format!(
+                        "access      {}; {default} asks by default",
+                        project.file.access
+                    ));
+                    for (label, count) in index.access().counts()? {
+                        out.line(format!("            {}", readers(label, count)));
+                    }
+                }
+            }
             out.line(format!("stale       {}", describe(&stale)));
             for file in &stale {
                 out.line(format!("            {} {}", file.why, file.path));

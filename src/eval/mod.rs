@@ -8,10 +8,12 @@
 
 pub mod bootstrap;
 pub mod judgments;
+pub mod leakage;
 pub mod measurement;
 pub mod measures;
 pub mod questions;
 pub mod statistics;
 pub mod sweep;
 pub mod trec;
+pub mod twin;
 pub mod units;

@@ -92,6 +92,10 @@ pub struct Manifest {
     pub vectors: PartEntry,
     /// Their codes.
     pub codes: PartEntry,
+    /// Who may read which passage.
+    pub access: PartEntry,
+    /// Hash of the policy in force; `open` without one.
+    pub policy: String,
     /// The graph, when one was built.
     pub graph: Option<GraphState>,
     /// Tantivy's files.
@@ -101,7 +105,7 @@ pub struct Manifest {
 impl Manifest {
     /// Bytes of all files of the generation, the manifest apart.
     pub fn size_bytes(&self) -> u64 {
-        let parts = [&self.store, &self.lengths, &self.vectors, &self.codes];
+        let parts = [&self.store, &self.lengths, &self.vectors, &self.codes, &self.access];
         let graph = self.graph.as_ref().map_or(0, |graph| graph.part.size_bytes);
         parts.iter().map(|part| part.size_bytes).sum::<u64>()
             + graph

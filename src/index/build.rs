@@ -1,16 +1,18 @@
 //! From a corpus to a generation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::Settings;
+use crate::access::store::AccessWriter;
+use crate::access::{Label, Policy, label};
 use crate::corpus::{Corpus, Document, Skipped};
 use crate::error::Result;
 use crate::format::{FORMAT_VERSION, GraphState, Manifest, SourceFile, Store};
 use crate::lexical::LexicalWriter;
-use crate::passage::store::StoreWriter;
+use crate::passage::store::{FormId, PassageStore, StoreWriter, form_id};
 use crate::passage::{Block, Passage, cut, searched_form};
 use crate::text::{Analyzer, Stems};
 use crate::vectors::store::{VectorIndex, VectorWriter};
@@ -19,6 +21,9 @@ use crate::vectors::{Embedder, Role};
 /// Bytes of documents that are cut, analysed and embedded at a time: what a build holds in memory
 /// beside the corpus.
 const BATCH_BYTES: usize = 8 << 20;
+
+/// The policy of a manifest that was built without one.
+pub(super) const OPEN: &str = "open";
 
 /// Rows of the index that a fresh graph is asked for.
 const RECALL_SAMPLE: usize = 200;
@@ -66,8 +71,28 @@ pub struct BuildReport {
     pub manifest: Manifest,
     /// What became of the source files.
     pub changed: Changes,
+    /// Passages whose embeddings were taken over from the generation before.
+    pub reused: usize,
     /// What is not in the index.
     pub skipped: Vec<Skipped>,
+    /// Labels that close what carries them by mistake, and why.
+    pub closed: Vec<String>,
+}
+
+/// What a build is given beside corpus and settings.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'o> {
+    /// Who may read what; without a policy everyone reads everything.
+    pub policy: Option<&'o Policy>,
+    /// Leaves out blocks whose label does not pass, as if they had never been written: the twin
+    /// that `atlas leakage --twin` compares with.
+    pub keep: Option<&'o (dyn Fn(&Label) -> bool + Sync)>,
+}
+
+impl std::fmt::Debug for Options<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Options").field("policy", &self.policy).finish_non_exhaustive()
+    }
 }
 
 /// A document on its way: cut, analysed, embedded.
@@ -75,8 +100,38 @@ struct Prepared<'c> {
     document: &'c Document,
     cut: Vec<(Block, Vec<Passage>)>,
     terms: Vec<(String, u32)>,
+    forms: Vec<FormId>,
     /// `[passages × dim]`, row-major.
     vectors: Vec<f32>,
+}
+
+/// The embeddings of the generation before, by the name of the searched form.
+struct Known {
+    rows: HashMap<FormId, u32>,
+    vectors: VectorIndex,
+}
+
+impl Known {
+    /// What can be taken over from the current generation of `store`: all of it when it is of the
+    /// same model, nothing when it is not or cannot be read.
+    fn of(store: &Store, embedder: &dyn Embedder) -> Option<Self> {
+        let generation = store.open().ok()?;
+        let (folder, manifest) = (&generation.folder, &generation.manifest);
+        if manifest.embedder != embedder.id() || manifest.dim != embedder.dim() {
+            return None;
+        }
+        let passages = PassageStore::open(folder, &manifest.store).ok()?;
+        let vectors = VectorIndex::open(folder, manifest).ok()?;
+        vectors.rows().ok()?;
+        let rows = (0..).zip(passages.forms().ok()?).map(|(row, form)| (*form, row)).collect();
+        Some(Self { rows, vectors })
+    }
+
+    fn get(&self, form: &FormId) -> Option<&[f32]> {
+        let row = *self.rows.get(form)? as usize;
+        let rows = self.vectors.rows().ok()?;
+        rows.vectors().get(row * rows.dim()..(row + 1) * rows.dim())
+    }
 }
 
 /// Writes a new generation of `corpus` into `store` and makes it current.
@@ -89,27 +144,39 @@ pub fn build(
     settings: &Settings,
     embedder: &dyn Embedder,
     store: &Store,
+    options: Options<'_>,
     progress: &mut dyn Progress,
 ) -> Result<BuildReport> {
     settings.check()?;
     let analyzer = Analyzer::new(&settings.text)?;
     let lock = store.lock()?;
     let before = store.open().ok().map(|generation| generation.manifest.sources);
+    let known = Known::of(store, embedder);
     let (generation, folder) = store.next(&lock)?;
     let mut passages = StoreWriter::create(&folder)?;
     let mut lexical = LexicalWriter::create(&folder)?;
     let mut vectors = VectorWriter::create(&folder, embedder.dim())?;
+    let mut access = AccessWriter::default();
+    let mut documents = 0;
     let mut digest = Digest::new(settings, &analyzer, embedder);
-    let (mut blocks, mut rows, mut done) = (0, 0, 0);
+    let (mut blocks, mut rows, mut done, mut reused) = (0, 0, 0, 0);
     for batch in batches(&corpus.documents) {
-        let prepared = prepare(batch, settings, &analyzer, embedder, progress)?;
+        let work = Work { settings, analyzer: &analyzer, embedder, known: known.as_ref(), options };
+        let (prepared, taken) = work.prepare(batch, progress)?;
+        reused += taken;
         progress.step("write");
-        for one in &prepared {
-            passages.add(one.document, &one.cut)?;
+        for one in prepared.iter().filter(|one| !one.cut.is_empty()) {
+            passages.add(one.document, &one.cut, &one.forms)?;
             for (terms, count) in &one.terms {
                 lexical.add(terms, *count)?;
             }
             vectors.add(&one.vectors)?;
+            for (block, passages) in &one.cut {
+                let label = label(&one.document.metadata, &block.sections);
+                passages.iter().for_each(|_| access.add(&label));
+                digest.label(&label);
+            }
+            documents += 1;
             digest.add(one);
             blocks += one.cut.len();
             rows += one.terms.len();
@@ -121,6 +188,9 @@ pub fn build(
     let passages = passages.finish()?;
     let (lengths, files, terms_total) = lexical.finish()?;
     let (vectors, codes) = vectors.finish()?;
+    let (access, closed) = access.finish(&folder, options.policy)?;
+    let policy = options.policy.map_or_else(|| OPEN.to_owned(), |policy| policy.hash().to_owned());
+    digest.field(policy.as_bytes());
     let graph = if rows >= settings.graph.from_passages.max(1) {
         progress.step("graph");
         let stored = VectorIndex::open_rows(&folder, embedder.dim(), &vectors, &codes)?;
@@ -151,7 +221,7 @@ pub fn build(
         embedder: embedder.id().to_owned(),
         passage: settings.passage_id(),
         dim: embedder.dim(),
-        documents: corpus.documents.len(),
+        documents,
         blocks,
         passages: rows,
         terms_total,
@@ -161,6 +231,8 @@ pub fn build(
         lengths,
         vectors,
         codes,
+        access,
+        policy,
         graph,
         lexical: files,
     };
@@ -173,7 +245,7 @@ pub fn build(
     }
     progress.step("commit");
     store.commit(&lock, &manifest)?;
-    Ok(BuildReport { manifest, changed, skipped: corpus.skipped.clone() })
+    Ok(BuildReport { manifest, changed, reused, skipped: corpus.skipped.clone(), closed })
 }
 
 /// Runs of documents of about [`BATCH_BYTES`].
@@ -192,39 +264,85 @@ fn batches(documents: &[Document]) -> impl Iterator<Item = &[Document]> {
     })
 }
 
-fn prepare<'c>(
-    batch: &'c [Document],
-    settings: &Settings,
-    analyzer: &Analyzer,
-    embedder: &dyn Embedder,
-    progress: &mut dyn Progress,
-) -> Result<Vec<Prepared<'c>>> {
-    progress.step("cut");
-    let cuts: Vec<Vec<(Block, Vec<Passage>)>> =
-        batch.par_iter().map(|document| cut(document, &settings.passage)).collect();
-    let forms: Vec<Vec<String>> = batch
-        .par_iter()
-        .zip(&cuts)
-        .map(|(document, cut)| searched(document, cut, settings.passage.titles))
-        .collect();
-    progress.step("analyse");
-    let terms: Vec<Vec<(String, u32)>> = forms
-        .par_iter()
-        .map_init(Stems::default, |stems, forms| {
-            forms.iter().map(|form| analyzer.document(form, stems)).collect()
-        })
-        .collect();
-    progress.step("embed");
-    let texts: Vec<&str> = forms.iter().flatten().map(String::as_str).collect();
-    let embedded = embedder.embed(Role::Passage, &texts)?.checked(embedder, texts.len())?;
-    let mut rest = embedded.rows.as_slice().unwrap_or_default();
-    let mut prepared = Vec::with_capacity(batch.len());
-    for ((document, cut), terms) in batch.iter().zip(cuts).zip(terms) {
-        let (own, later) = rest.split_at(terms.len() * embedder.dim());
-        rest = later;
-        prepared.push(Prepared { document, cut, terms, vectors: own.to_vec() });
+/// What the documents of a batch are worked on with.
+struct Work<'w> {
+    settings: &'w Settings,
+    analyzer: &'w Analyzer,
+    embedder: &'w dyn Embedder,
+    known: Option<&'w Known>,
+    options: Options<'w>,
+}
+
+impl Work<'_> {
+    /// Cuts, analyses and embeds `batch`; says also how many embeddings were taken over.
+    fn prepare<'c>(
+        &self,
+        batch: &'c [Document],
+        progress: &mut dyn Progress,
+    ) -> Result<(Vec<Prepared<'c>>, usize)> {
+        progress.step("cut");
+        let cuts: Vec<Vec<(Block, Vec<Passage>)>> =
+            batch.par_iter().map(|document| self.cut(document)).collect();
+        let forms: Vec<Vec<String>> = batch
+            .par_iter()
+            .zip(&cuts)
+            .map(|(document, cut)| searched(document, cut, self.settings.passage.titles))
+            .collect();
+        progress.step("analyse");
+        let terms: Vec<Vec<(String, u32)>> = forms
+            .par_iter()
+            .map_init(Stems::default, |stems, forms| {
+                forms.iter().map(|form| self.analyzer.document(form, stems)).collect()
+            })
+            .collect();
+        progress.step("embed");
+        let texts: Vec<&str> = forms.iter().flatten().map(String::as_str).collect();
+        let ids: Vec<FormId> = texts.par_iter().map(|text| form_id(text)).collect();
+        let (vectors, reused) = self.embed(&texts, &ids)?;
+        let (mut ids, mut vectors) = (ids.as_slice(), vectors.as_slice());
+        let mut prepared = Vec::with_capacity(batch.len());
+        for ((document, cut), terms) in batch.iter().zip(cuts).zip(terms) {
+            let (own, later) = vectors.split_at(terms.len() * self.embedder.dim());
+            let (forms, other) = ids.split_at(terms.len());
+            (vectors, ids) = (later, other);
+            let (forms, vectors) = (forms.to_vec(), own.to_vec());
+            prepared.push(Prepared { document, cut, terms, forms, vectors });
+        }
+        Ok((prepared, reused))
     }
-    Ok(prepared)
+
+    fn cut(&self, document: &Document) -> Vec<(Block, Vec<Passage>)> {
+        let mut whole = cut(document, &self.settings.passage);
+        if let Some(keep) = self.options.keep {
+            whole.retain(|(block, _)| keep(&label(&document.metadata, &block.sections)));
+        }
+        whole
+    }
+
+    /// The embeddings of `texts` `[texts × dim]`, those known by their name taken over.
+    fn embed(&self, texts: &[&str], ids: &[FormId]) -> Result<(Vec<f32>, usize)> {
+        let dim = self.embedder.dim();
+        let fresh: Vec<usize> = (0..texts.len())
+            .filter(|at| self.known.is_none_or(|known| known.get(&ids[*at]).is_none()))
+            .collect();
+        let missing: Vec<&str> = fresh.iter().map(|at| texts[*at]).collect();
+        let embedded =
+            self.embedder.embed(Role::Passage, &missing)?.checked(self.embedder, missing.len())?;
+        let rows = embedded.rows.as_slice().unwrap_or_default();
+        if fresh.len() == texts.len() {
+            return Ok((rows.to_vec(), 0));
+        }
+        let mut all = vec![0.0; texts.len() * dim];
+        for (row, at) in rows.chunks_exact(dim.max(1)).zip(&fresh) {
+            all[at * dim..(at + 1) * dim].copy_from_slice(row);
+        }
+        for (at, id) in ids.iter().enumerate() {
+            if let Some(row) = self.known.and_then(|known| known.get(id)) {
+                all[at * dim..(at + 1) * dim].copy_from_slice(row);
+            }
+        }
+        Ok((all, texts.len() - fresh.len()))
+    }
 }
 
 /// The searched form of every passage of a document, in order.
@@ -263,6 +381,12 @@ impl Digest {
         }
         prepared.terms.iter().for_each(|(terms, _)| self.field(terms.as_bytes()));
         self.field(bytemuck::cast_slice(&prepared.vectors));
+    }
+
+    fn label(&mut self, label: &Label) {
+        for part in [&label.classification, &label.account, &label.region] {
+            self.field(part.as_deref().unwrap_or("\0").as_bytes());
+        }
     }
 
     fn finish(&self) -> String {

@@ -8,7 +8,7 @@ mod filter;
 mod open;
 mod settings;
 
-pub use build::{BuildReport, Changes, Progress, Quiet, build};
+pub use build::{BuildReport, Changes, Options, Progress, Quiet, build};
 pub use filter::Filter;
 pub use open::{Check, Index};
 pub use settings::{GraphSettings, Settings};

@@ -3,7 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use super::Settings;
-use crate::access::Scope;
+use super::build::OPEN;
+use crate::access::store::AccessStore;
+use crate::access::{Asker, Policy, Scope};
 use crate::corpus::Metadata;
 use crate::error::{Error, Result};
 use crate::format::{Generation, Manifest, Store};
@@ -21,6 +23,7 @@ pub struct Index {
     passages: PassageStore,
     lexical: LexicalIndex,
     vectors: VectorIndex,
+    access: AccessStore,
     metadata: OnceLock<Vec<Metadata>>,
 }
 
@@ -43,8 +46,13 @@ pub struct Check {
 
 impl Index {
     /// Opens the current generation of `store`. An index that was built with another analyzer,
-    /// embedder or cut than `settings` and `embedder` ask for is refused by name.
-    pub fn open(store: &Store, settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<Self> {
+    /// embedder, cut or policy than asked for is refused by name: no `policy` asks for an open index.
+    pub fn open(
+        store: &Store,
+        settings: &Settings,
+        embedder: Arc<dyn Embedder>,
+        policy: Option<&Policy>,
+    ) -> Result<Self> {
         let generation = store.open()?;
         let analyzer = Analyzer::new(&settings.text)?;
         let manifest = &generation.manifest;
@@ -52,6 +60,7 @@ impl Index {
             ("analyzer", manifest.analyzer.as_str(), analyzer.id()),
             ("embedder", manifest.embedder.as_str(), embedder.id().to_owned()),
             ("passage settings", manifest.passage.as_str(), settings.passage_id()),
+            ("policy", manifest.policy.as_str(), policy.map_or(OPEN, Policy::hash).to_owned()),
         ];
         for (what, built, asked) in matches {
             if built != asked {
@@ -65,6 +74,7 @@ impl Index {
             passages: PassageStore::open(folder, &manifest.store)?,
             lexical: LexicalIndex::open(folder, manifest)?,
             vectors: VectorIndex::open(folder, manifest)?,
+            access: AccessStore::open(folder, &manifest.access)?,
             metadata: OnceLock::new(),
             analyzer,
             embedder,
@@ -102,7 +112,17 @@ impl Index {
         &self.vectors
     }
 
-    /// The scope of everyone, in a project whose access is open.
+    /// Who may read which passage.
+    pub fn access(&self) -> &AccessStore {
+        &self.access
+    }
+
+    /// What `asker` may read: everything in an open index, nothing for an unknown asker in any other.
+    pub fn scope(&self, asker: Option<&Asker>) -> Result<Scope> {
+        self.access.scope(asker)
+    }
+
+    /// The scope of everyone, for an index whose access is open.
     pub fn everyone(&self) -> Scope {
         Scope::everyone(self.manifest().passages as u32)
     }
@@ -137,6 +157,7 @@ impl Index {
             check("passages", self.passages.verify()),
             check("lexical", self.lexical.verify()),
             check("vectors", self.vectors.verify()),
+            check("access", self.access.verify()),
             check("counts", counts()),
         ]
     }

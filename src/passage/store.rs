@@ -85,6 +85,17 @@ pub struct StoreWriter {
     blocks: Vec<BlockRecord>,
     documents: Vec<u8>,
     starts: Vec<u64>,
+    forms: Vec<[u8; 16]>,
+}
+
+/// Names a searched form: the first 16 bytes of its BLAKE3. Equal names, equal embeddings.
+pub type FormId = [u8; 16];
+
+/// The name of the searched form `form`.
+pub fn form_id(form: &str) -> FormId {
+    let mut id = [0; 16];
+    id.copy_from_slice(&blake3::hash(form.as_bytes()).as_bytes()[..16]);
+    id
 }
 
 impl StoreWriter {
@@ -99,11 +110,19 @@ impl StoreWriter {
             blocks: Vec::new(),
             documents: Vec::new(),
             starts: vec![0],
+            forms: Vec::new(),
         })
     }
 
-    /// Adds a document with all that it was cut into.
-    pub fn add(&mut self, document: &Document, cut: &[(Block, Vec<Passage>)]) -> Result<()> {
+    /// Adds a document with all that it was cut into, and the names of its passages' searched forms
+    /// in order.
+    pub fn add(
+        &mut self,
+        document: &Document,
+        cut: &[(Block, Vec<Passage>)],
+        forms: &[FormId],
+    ) -> Result<()> {
+        self.forms.extend_from_slice(forms);
         let record = DocumentRecord {
             id: document.id.clone(),
             title: document.title.clone(),
@@ -174,6 +193,7 @@ impl StoreWriter {
         self.part.section("blocks", bytemuck::cast_slice(&self.blocks))?;
         self.part.section("docs", &self.documents)?;
         self.part.section("starts", bytemuck::cast_slice(&self.starts))?;
+        self.part.section("forms", bytemuck::cast_slice(&self.forms))?;
         self.part.finish()
     }
 }
@@ -189,6 +209,7 @@ pub struct PassageStore {
     blocks: Section,
     documents: Section,
     starts: Section,
+    forms: Section,
 }
 
 impl PassageStore {
@@ -201,12 +222,15 @@ impl PassageStore {
             blocks: part.section("blocks")?,
             documents: part.section("docs")?,
             starts: part.section("starts")?,
+            forms: part.section("forms")?,
         })
     }
 
     /// Reads every byte, and every document.
     pub fn verify(&self) -> Result<()> {
-        for section in [&self.texts, &self.passages, &self.blocks, &self.documents, &self.starts] {
+        let all =
+            [&self.texts, &self.passages, &self.blocks, &self.documents, &self.starts, &self.forms];
+        for section in all {
             section.bytes()?;
         }
         (0..self.documents_len()?).try_for_each(|document| self.document(document).map(|_| ()))
@@ -233,6 +257,11 @@ impl PassageStore {
     /// How many passages there are.
     pub fn passages_len(&self) -> Result<u32> {
         Ok(self.passages.numbers::<PassageRecord>()?.len() as u32)
+    }
+
+    /// The name of every passage's searched form, by row.
+    pub fn forms(&self) -> Result<&[FormId]> {
+        self.forms.numbers()
     }
 
     /// How many documents there are.

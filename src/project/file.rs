@@ -13,6 +13,9 @@ use crate::{passage, search, text};
 /// The file's name.
 pub const PROJECT_FILE: &str = "atlas.toml";
 
+/// The value of `access` that opens everything to everyone.
+pub const OPEN: &str = "open";
+
 /// Everything that `atlas.toml` may say. Paths are relative to its folder.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -23,8 +26,16 @@ pub struct ProjectFile {
     pub index: PathBuf,
     /// The folder of question sets. Default `evals`.
     pub evals: PathBuf,
-    /// Who may read what: `open`, everyone reads everything. The default.
+    /// Who may read what: `open`, everyone reads everything, or the path of a policy. Default `open`.
     pub access: String,
+    /// The file of askers, for a project with a policy. Default `users.yaml` in `evals`.
+    pub askers: Option<PathBuf>,
+    /// Who asks when `--as` names nobody; without it, under a policy, nothing is visible.
+    pub default_asker: Option<String>,
+    /// File that gets one JSON line a request; off when absent.
+    pub usage_log: Option<PathBuf>,
+    /// Whether the log holds a keyed hash in place of the asker's id. Default false.
+    pub usage_log_pseudonyms: bool,
     /// How the corpus is read.
     pub reading: CorpusSettings,
     /// How documents are cut.
@@ -43,7 +54,11 @@ impl Default for ProjectFile {
             corpus: PathBuf::from("."),
             index: PathBuf::from("index/local"),
             evals: PathBuf::from("evals"),
-            access: "open".to_owned(),
+            access: OPEN.to_owned(),
+            askers: None,
+            default_asker: None,
+            usage_log: None,
+            usage_log_pseudonyms: false,
             reading: CorpusSettings::default(),
             passage: passage::Settings::default(),
             text: text::Settings::default(),

@@ -7,5 +7,5 @@
 mod file;
 mod open;
 
-pub use file::{PROJECT_FILE, ProjectFile};
+pub use file::{OPEN, PROJECT_FILE, ProjectFile};
 pub use open::{Project, Staleness};

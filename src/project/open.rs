@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{PROJECT_FILE, ProjectFile};
+use super::{OPEN, PROJECT_FILE, ProjectFile};
+use crate::access::{Asker, Askers, Policy, Scope};
 use crate::corpus::{self, Corpus};
 use crate::error::{Error, Result};
 use crate::format::{SourceFile, Store};
@@ -26,6 +27,10 @@ pub struct Project {
     pub evals: PathBuf,
     /// Its settings.
     pub file: ProjectFile,
+    /// Who may read what; `None` where everyone reads everything.
+    pub policy: Option<Policy>,
+    /// Who asks; empty without a policy.
+    pub askers: Askers,
 }
 
 /// A source file that is not as it was when the index was built.
@@ -66,20 +71,28 @@ impl Project {
         if stated.is_none() {
             file.index = PathBuf::from(BARE_INDEX);
         }
-        if file.access != "open" {
-            let expected = "`open`: everyone reads everything";
-            return Err(Error::invalid("access", format!("`{}`", file.access), expected));
-        }
         let beir =
             ["corpus.jsonl", "corpus.jsonl.zst"].iter().any(|name| folder.join(name).is_file());
         let evals =
             if beir && stated.is_none() { folder.clone() } else { folder.join(&file.evals) };
+        let corpus = folder.join(&file.corpus);
+        let (policy, askers) = if file.access == OPEN {
+            (None, Askers::default())
+        } else {
+            let near = corpus.join(&file.access);
+            let path = if near.is_file() { near } else { folder.join(&file.access) };
+            let users =
+                file.askers.as_ref().map_or_else(|| evals.join("users.yaml"), |p| folder.join(p));
+            (Some(Policy::read(&path)?), Askers::read(&users)?)
+        };
         Ok(Self {
-            corpus: folder.join(&file.corpus),
+            corpus,
             index: index.map_or_else(|| folder.join(&file.index), Path::to_owned),
             evals,
             folder,
             file,
+            policy,
+            askers,
         })
     }
 
@@ -109,7 +122,31 @@ impl Project {
 
     /// Opens its index.
     pub fn open_index(&self) -> Result<Index> {
-        Index::open(&self.store(), &self.index_settings(), self.embedder()?)
+        let settings = self.index_settings();
+        Index::open(&self.store(), &settings, self.embedder()?, self.policy.as_ref())
+    }
+
+    /// The asker called `named`, or the default one. Under a policy an unknown name, or none at all,
+    /// is nobody, who may read nothing; the second value says so.
+    pub fn asker(&self, named: Option<&str>) -> (Option<&Asker>, Option<String>) {
+        if self.policy.is_none() {
+            return (None, None);
+        }
+        match named.or(self.file.default_asker.as_deref()) {
+            Some(id) => match self.askers.known(id) {
+                Ok(asker) => (Some(asker), None),
+                Err(why) => (None, Some(why)),
+            },
+            None => {
+                let why = "nobody asks, so nothing is visible; name someone with `--as`, or set default_asker";
+                (None, Some(why.to_owned()))
+            }
+        }
+    }
+
+    /// What the asker called `named`, or the default one, may read in `index`.
+    pub fn scope(&self, index: &Index, named: Option<&str>) -> Result<Scope> {
+        index.scope(self.asker(named).0)
     }
 
     /// How the files of the corpus differ from `sources`. A file of the same size and time counts as

@@ -3,6 +3,8 @@
 //! The pipeline writes a [`Trace`] while it runs; explanations, usage logs and the evaluator read
 //! it. A stage that did not run is in it with its reason, so nothing is skipped silently.
 
+pub mod log;
+
 use serde::Serialize;
 
 /// One row at one stage.

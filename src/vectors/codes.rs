@@ -215,6 +215,7 @@ fn check_length(what: &str, vector: &[f32], most: f64) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vectors::kernels::Kernels;
     use proptest::prelude::*;
 
     fn decode(codes: &Codes, dim: usize, row: usize) -> Vec<f64> {
@@ -279,6 +280,29 @@ mod tests {
             for (&x, y) in row.iter().zip(&decoded) {
                 prop_assert!((f64::from(x) - y).abs() <= step * 0.500_001);
             }
+        }
+
+        /// Held against the worst query there is: one along what the code of the row leaves out.
+        #[test]
+        fn the_error_bound_holds_and_is_not_idle(
+            row in proptest::collection::vec(-0.1_f32..0.1, 1..64), size in 0.01_f32..100.0, worst: bool
+        ) {
+            let dim = row.len();
+            let codes = Codes::of(dim, &row).unwrap();
+            let rest = row.iter().zip(decode(&codes, dim, 0)).map(|(&x, y)| f64::from(x) - y);
+            let length = f64::from(codes.residuals[0]).max(1e-30);
+            let query: Vec<f32> = match worst {
+                true => rest.map(|x| (x / length) as f32 * size).collect(),
+                false => row.iter().rev().map(|x| x * size).collect(),
+            };
+            let code = QueryCode::of(dim, &query).unwrap();
+            let mut sum = [0];
+            Kernels::best().code_range(code.values(), &codes.codes, &mut sum);
+            let score = f64::from(code.score(sum[0], codes.scales[0]));
+            let error = (f64::from(Kernels::best().dot(&query, &row)) - score).abs();
+            let bound = f64::from(code.error_bound(codes.residuals[0]));
+            prop_assert!(error <= bound, "{error} over {bound}");
+            prop_assert!(bound <= f64::from(size) * 0.2);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The second builder: hnsw_rs makes the graph, and we take its links and let it go.
 //!
 //! It is there to check ours against: other code, `f32` distances, the same search afterwards. It
-//! inserts on one thread, as its parallel insertion is not reproducible, and takes about ten times
+//! inserts on one thread, as its parallel insertion is not reproducible, and takes six to ten times
 //! as long. Nothing outside this file names the crate.
 
 use hnsw_rs::prelude::{Distance, Hnsw};

@@ -1,9 +1,9 @@
 //! Exact or graph: the choice for one query, by what each would cost.
 //!
-//! Measured (VECTORS.md, sections 4 and 5; 256 dimensions): the scan costs about 10 ns an allowed row.
-//! A walk costs about 1.5 µs for each of its `ef` candidates, and a filter that passes a share `p`
-//! of the rows makes it `1 / p` times as long, as only allowed rows count towards `ef`. With `a`
-//! allowed rows of `n` the scan is cheaper when `0.01 × a < walk × n / a`, that is when
+//! Measured (`ARCHITECTURE.md`, What was measured; 256 dimensions): the scan costs about 10 ns an
+//! allowed row. A walk costs about 1.5 µs for each of its `ef` candidates, and a filter that passes a
+//! share `p` of the rows makes it `1 / p` times as long, as only allowed rows count towards `ef`. With
+//! `a` allowed rows of `n` the scan is cheaper when `0.01 × a < walk × n / a`, that is when
 //! `a² < 100 × walk × n`.
 //! (Both have since become about twice as fast, which leaves the crossing where it was.)
 //! The scan is exact, so it also wins wherever the two are near: always under [`EXACT_ROWS`].
@@ -91,8 +91,8 @@ mod tests {
         assert_eq!(path(0, 0, 10, 64), Path::Exact);
     }
 
-    /// The crossing points of VECTORS.md, section 5: a pass rate of about 0.3 at 100,000 rows and 0.1
-    /// at a million.
+    /// The crossing points of `ARCHITECTURE.md`, What was measured: a pass rate of about 0.3 at 100,000
+    /// rows and 0.1 at a million.
     #[test]
     fn filters_cross_where_they_were_measured_to() {
         assert_eq!(path(100_000, 50_000, 10, 64), Path::Graph);

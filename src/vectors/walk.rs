@@ -43,8 +43,8 @@ const BUDGET_SHARE: usize = 8;
 
 /// Rows re-scored in `f32` for `depth` hits.
 ///
-/// Byte codes put all of the true first 10 within their first 20 (VECTORS.md, section 3); 48 and
-/// `2 × depth + 16` leave room for harder vectors at little cost.
+/// Byte codes put all of the true first 10 within their first 20 (`ARCHITECTURE.md`, What was
+/// measured); 48 and `2 × depth + 16` leave room for harder vectors at little cost.
 pub fn rescored(depth: usize) -> usize {
     depth.saturating_mul(2).saturating_add(16).max(48)
 }
