@@ -21,9 +21,11 @@ use atlas::eval::sweep;
 use atlas::format::Manifest;
 use atlas::index;
 use atlas::lexical::Query;
-use atlas::search::{DensePath, Mode, Outcome, Retriever as _, Settings};
+use atlas::search::{DensePath, Mode, Outcome, Request, Retriever as _, Settings};
 use atlas::trace::{Scored, StageTrace};
-use common::{Built, MODES, Papers, all_questions, hits, index_settings, questions, text, texts, yaml};
+use common::{
+    Built, MODES, Papers, all_questions, hits, index_settings, questions, text, texts, yaml,
+};
 use rayon::ThreadPoolBuilder;
 
 /// The minimum score that the project has in force.
@@ -99,9 +101,10 @@ fn a_subject_that_stands_in_the_title_alone_is_lost_without_titles() {
     }
 }
 
-/// An engine that joins titles to passages may pay for it: every passage of a document looks a little
-/// like every question about it, and more noise passes the minimum. Ours pays at strict minimums only,
-/// where half the answers are lost as well; up to twice the minimum in force titles win on both.
+/// Titles may cost precision: every passage of a document then looks a little like every question about
+/// it, and more noise passes the minimum. Here they pay for themselves in both measures up to twice the
+/// minimum in force, and cost precision only at a minimum so strict that answers are lost with and
+/// without them.
 #[test]
 fn titles_cost_precision_only_where_the_minimum_is_strict() {
     let set = questions("development");
@@ -115,6 +118,8 @@ fn titles_cost_precision_only_where_the_minimum_is_strict() {
         assert!(gain("recall", min_score) > 0.0, "at {min_score}");
     }
     assert!(gain("precision", 0.3) < 0.0);
+    let strict = mean(&UNTITLED, &set, "recall", Mode::Hybrid, &settings(5, 0.3));
+    assert!(strict < mean(&UNTITLED, &set, "recall", Mode::Hybrid, &settings(5, 0.2)));
 }
 
 // (c) The shape of the measures.
@@ -141,6 +146,8 @@ fn sample_set() -> QuestionSet {
     set
 }
 
+/// At the minimum in force. Without one both fill the window with five blocks, and what is left of the
+/// difference is how many relevant blocks a question has.
 #[test]
 fn the_full_set_is_harder_to_be_precise_on_than_the_sample() {
     let (own, all) = (sample_set(), questions("development"));
@@ -191,8 +198,7 @@ fn a_sweep_tells_what_a_measurement_at_the_value_finds() {
     for mode in MODES {
         let recorded = measured(&FULL, &set, mode, &settings(5, 0.0));
         for value in [0.0, 0.1, 0.2, 0.35] {
-            let step =
-                sweep::at(&FULL.index, &settings(5, 0.0), &set, &recorded, value).unwrap();
+            let step = sweep::at(&FULL.index, &settings(5, 0.0), &set, &recorded, value).unwrap();
             let real = measured(&FULL, &set, mode, &settings(5, value));
             for (name, swept) in [
                 ("hit", step.hit),
@@ -424,34 +430,33 @@ fn one_thread_and_four_give_the_same_index_and_the_same_searches() {
 
 // (g) Exact and graph.
 
+/// A walk of the default length sees all 114 rows, so a short one is asked for as well: 32 candidates
+/// for ten rows. (With ten candidates the graphs agree with the scan on 29 and 27 of the 32 questions.)
 fn the_graph_finds_what_the_scan_finds(builder: &str) {
     let mut index_settings = index_settings();
-    index_settings.graph = index::GraphSettings {
-        from_passages: 1,
-        builder: builder.to_owned(),
-        ..index::GraphSettings::default()
-    };
+    index_settings.graph.from_passages = 1;
+    index_settings.graph.builder = builder.to_owned();
     let built = Built::of(&PAPERS.corpus, &index_settings);
-    let state = built.manifest().graph.as_ref().unwrap();
-    assert_eq!(state.builder, builder);
-    for mode in [Mode::Dense, Mode::Hybrid] {
+    assert_eq!(built.manifest().graph.as_ref().unwrap().builder, builder);
+    let long = settings(5, 0.0);
+    let short = Settings { depth: 10, ef: 32, ..long.clone() };
+    for (settings, mode) in [(&long, Mode::Dense), (&long, Mode::Hybrid), (&short, Mode::Dense)] {
         let asked = all_questions();
         let mut same = 0;
         for question in &asked {
-            let [exact, graph] = [DensePath::Exact, DensePath::Graph].map(|dense| {
-                built.ask(question, mode, &Settings { dense, ..settings(5, 0.0) })
-            });
+            let [exact, graph] = [DensePath::Exact, DensePath::Graph]
+                .map(|dense| built.ask(question, mode, &Settings { dense, ..settings.clone() }));
             same += usize::from(built.supplied(&exact) == built.supplied(&graph));
             let note = &stage(&exact, "dense").note;
             assert!(note.starts_with("exact scan of "), "{}: {note}", question.id);
             // Behind a filter a walk may come back short; then the scan answers and says so.
             let note = &stage(&graph, "dense").note;
             let scanned = note.starts_with("exact") && note.contains("the walk came back short");
-            let walked = note.starts_with("graph, ef ");
+            let walked = note.starts_with(&format!("graph, ef {}, ", settings.ef));
             assert!(walked || (scanned && !question.filter.is_empty()), "{}: {note}", question.id);
         }
-        let share = same as f64 / asked.len() as f64;
-        assert!(share >= 0.95, "{builder}, {mode:?}: the same for {same} of {}", asked.len());
+        let (share, ef) = (same as f64 / asked.len() as f64, settings.ef);
+        assert!(share >= 0.95, "{builder}, {mode:?}, ef {ef}: the same for {same}");
     }
 }
 
@@ -498,7 +503,8 @@ fn e417_never_ties_with_e471() {
 
 // The distributor's leakage cases, asked as nobody may ask.
 
-/// A case proves something only if what it forbids would come without a scope.
+/// A case proves something only if what it forbids would come without a scope: each block by words and
+/// by vectors, and one of them within the window.
 #[test]
 fn what_a_leakage_case_forbids_ranks_high_without_a_scope() {
     let papers = Papers::read("distributor", None);
@@ -506,23 +512,16 @@ fn what_a_leakage_case_forbids_ranks_high_without_a_scope() {
     let searcher = built.searcher(&settings(20, 0.0));
     let data = yaml("evals/distributor/leakage.yaml");
     for case in data["cases"].as_array().unwrap() {
-        let found = MODES.map(|mode| {
-            let request = atlas::search::Request::new(text(case, "question"), built.index.everyone());
-            built.supplied(&searcher.retrieve(&request.mode(mode)).unwrap())
-        });
-        let forbidden = texts(&case["forbidden"]);
         let id = text(case, "id");
-        for (mode, supplied) in MODES.iter().zip(&found) {
-            for block in &forbidden {
-                let place = supplied.iter().position(|own| own == block);
-                if place.is_none_or(|place| place >= 5) {
-                    println!("{id} {mode:?} {block} {place:?}");
-                }
-                assert!(place.is_some(), "{id}: {mode:?} finds {block} not among its first 20");
-            }
-            assert!(true);
+        for mode in MODES {
+            let request = Request::new(text(case, "question"), built.index.everyone()).mode(mode);
+            let supplied = built.supplied(&searcher.retrieve(&request).unwrap());
+            let place = |block: &str| supplied.iter().position(|own| own == block);
+            let places: Vec<Option<usize>> =
+                texts(&case["forbidden"]).into_iter().map(place).collect();
+            assert!(places.iter().all(Option::is_some), "{id}: {mode:?}, first 20: {places:?}");
+            let best = places.into_iter().flatten().min();
+            assert!(mode != Mode::Hybrid || best < Some(5), "{id}: best at {best:?}");
         }
-        let first_five = &found[0][..5];
-        assert!(forbidden.iter().any(|block| first_five.iter().any(|own| own == block)), "{id}");
     }
 }

@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atlas::error::{Error, Result};
+use atlas::eval::compare::{self, CHANGES_MIN, Comparison};
+use atlas::eval::ledger::{self, Entry};
 use atlas::eval::measurement::{Measured, Measurement, Options, measure};
 use atlas::eval::questions::{Question, QuestionSet};
-use atlas::eval::{sweep, trec, units};
+use atlas::eval::{ragas, sweep, trec, units};
 use atlas::index::Index;
 use atlas::project::Project;
-use atlas::report::{MeasureReport, Receipt, measure_json, measure_text, timing_text};
+use atlas::report::{MeasureReport, Receipt, counted, measure_json, measure_text, timing_text};
 use atlas::search::Searcher;
 use clap::Args;
 use serde::Deserialize;
 
-use super::output::{Output, note, one_line};
+use super::output::{Output, note, one_line, today};
 use super::search::ModeArg;
 use super::{Exit, Format, Global, build, project};
 
@@ -48,6 +50,12 @@ pub struct MeasureArgs {
     /// Leave out the line a question
     #[arg(long)]
     summary: bool,
+    /// Compare with a measurement that `--format json` wrote
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+    /// Write the questions for Ragas, one JSON object a line; ids go to FILE.ids
+    #[arg(long, value_name = "FILE")]
+    export_ragas: Option<PathBuf>,
     /// Write the rankings in TREC's run format
     #[arg(long, value_name = "FILE")]
     export_run: Option<PathBuf>,
@@ -101,23 +109,42 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
     }
     let scope_of = |question: &Question| project.scope(&index, question.asker.as_deref());
     let measured = measure(&searcher, &index, &settings, &set, options, &scope_of)?;
-    export(args, &set, &measured)?;
+    export(args, &index, &set, &measured)?;
     if args.sweep {
         sweep_text(&index, &settings, &set, &measured, out)?;
         return Ok(Exit::Done);
     }
     let sets = vec![(set.name.clone(), set.hash.clone())];
+    let receipt = Receipt::new(index.manifest(), sets, options.mode, &settings);
+    let spent =
+        if args.held_out { Some(look(&project, args, &measured, &receipt.id)?) } else { None };
+    let compared = match &args.compare {
+        Some(path) => {
+            let before = compare::read(path)?;
+            Some(compare::compare(&before, &measured, &index.manifest().fingerprint)?)
+        }
+        None => None,
+    };
     let report = MeasureReport {
         manifest: index.manifest(),
         settings: &settings,
         show_questions: !args.held_out || args.reveal,
-        receipt: Receipt::new(index.manifest(), sets, options.mode, &settings),
+        receipt,
         sets: vec![measured],
     };
     match global.format {
         Format::Json => out.json(&measure_json(&report)),
         Format::Text => {
             out.text(measure_text(&report, args.summary));
+            if let Some(spent) = spent {
+                out.line(format!(
+                    "ledger      look {} of this set; all looks told at most {:.1} bits about it",
+                    spent.looks, spent.bits
+                ));
+            }
+            if let Some(compared) = &compared {
+                compared_text(compared, out);
+            }
             out.line("");
             out.text(timing_text(&report.sets[0]));
             if report.show_questions && !set.by_document {
@@ -126,6 +153,85 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
         }
     }
     Ok(Exit::Done)
+}
+
+/// Writes a look at held-out questions into the ledger, once for each receipt, and says what all of
+/// them cost. A look that cannot be written is not given.
+fn look(
+    project: &Project,
+    args: &MeasureArgs,
+    measured: &Measurement,
+    receipt: &str,
+) -> Result<ledger::Spent> {
+    let path = project.ledger();
+    let mut entries = ledger::read(&path)?;
+    let shown = if args.reveal { "questions" } else { "totals" };
+    if !ledger::known(&entries, receipt, shown) {
+        let entry = Entry::Look {
+            date: today(),
+            set: measured.set.clone(),
+            receipt: receipt.to_owned(),
+            shown: shown.to_owned(),
+            bits: ledger::bits(measured.scored(None).count(), args.reveal),
+        };
+        ledger::append(&path, &entry)?;
+        entries.push(entry);
+    }
+    Ok(ledger::spent(&entries, &measured.set))
+}
+
+fn compared_text(compared: &Comparison, out: &mut Output) {
+    let before = compared.before.get(..12).unwrap_or(&compared.before);
+    out.line(format!(
+        "\nchange      against {before}: {} gained, {} lost, {} moved, of {}",
+        compared.gained.len(),
+        compared.lost.len(),
+        compared.moved.len(),
+        counted(compared.questions, "question")
+    ));
+    if !compared.same_ground {
+        out.line(
+            "            corpus or question set differ, so a difference is not of the engine alone",
+        );
+    }
+    if compared.apart > 0 {
+        out.line(format!(
+            "            {} in one of the two only",
+            counted(compared.apart, "question")
+        ));
+    }
+    let rank =
+        |rank: Option<f64>| rank.map_or_else(|| "none".to_owned(), |rank| format!("{rank:.0}"));
+    for (word, list) in
+        [("lost", &compared.lost), ("gained", &compared.gained), ("moved", &compared.moved)]
+    {
+        for change in list {
+            out.line(format!(
+                "  {word:6}  {}  recall {:.2} to {:.2}, rank {} to {}",
+                change.id,
+                change.recall.0,
+                change.recall.1,
+                rank(change.rank.0),
+                rank(change.rank.1)
+            ));
+        }
+    }
+    for (name, (old, new, test)) in
+        [("recall", &compared.recall), ("precision", &compared.precision)]
+    {
+        let test = test.map_or_else(String::new, |test| {
+            format!(
+                "; {} changed, exact sign-flip p {:.3}",
+                counted(test.changed, "question"),
+                test.p
+            )
+        });
+        out.line(format!("  {name:9}  {old:.3} to {new:.3}{test}"));
+    }
+    out.line(format!(
+        "  can this set tell?  a gain needs {CHANGES_MIN} questions that change, all one way; {} fail now",
+        compared.failing
+    ));
 }
 
 /// Narrows the project to the documents listed in `file`, with an index of their own.
@@ -171,7 +277,23 @@ fn keep_answerable(set: &mut QuestionSet, index: &Index) -> Result<()> {
     Ok(())
 }
 
-fn export(args: &MeasureArgs, set: &QuestionSet, measured: &Measurement) -> Result<()> {
+fn export(
+    args: &MeasureArgs,
+    index: &Index,
+    set: &QuestionSet,
+    measured: &Measurement,
+) -> Result<()> {
+    if let Some(path) = &args.export_ragas {
+        let exported = ragas::export(index, set, measured)?;
+        let ids = PathBuf::from(format!("{}.ids", path.display()));
+        for (path, text) in [(path, &exported.rows), (&ids, &exported.sidecar)] {
+            std::fs::write(path, text).map_err(|e| Error::io("writing", path, e))?;
+        }
+        let left = counted(exported.left_out, "question");
+        note(&format!(
+            "{left} left out of the export: not scoreable, nothing retrieved, or no reference"
+        ));
+    }
     if let Some(path) = &args.export_run {
         let mut run = trec::Run::new("atlas".to_owned());
         for question in &measured.questions {
@@ -248,17 +370,14 @@ fn sweep_text(
     out.line("  min-score   hit  recall  precision  tokens  blocks  empty");
     let drop = sweep::first_drop(index, settings, set, measured)?;
     let mut values: Vec<f64> = (0..20).map(|step| f64::from(step) / 20.0).collect();
-    if let Some((last, drop)) = drop {
-        values.extend([last, drop]);
-    }
+    values.extend(drop);
     values.push(settings.min_score);
     values.sort_by(f64::total_cmp);
     values.dedup();
     for value in values {
         let step = sweep::at(index, settings, set, measured, value)?;
         let mark = match drop {
-            Some((last, _)) if value == last => "  recall holds up to here",
-            Some((_, drop)) if value == drop => "  recall is less from just above here",
+            Some(last) if value == last => "  recall holds up to here and falls just above",
             _ if value == settings.min_score => "  in force",
             _ => "",
         };
@@ -267,12 +386,13 @@ fn sweep_text(
             step.hit, step.recall, step.precision, step.tokens, step.blocks, step.empty
         ));
     }
-    if let Some((last, drop)) = drop {
-        let steps = sweep::breakpoints(measured).len();
-        out.line(format!(
-            "  {steps} breakpoints; margin from the value in force to the drop at {drop:.4}: {:.4}",
+    let steps = sweep::breakpoints(measured).len();
+    match drop {
+        Some(last) => out.line(format!(
+            "  {steps} breakpoints; margin of the value in force below the drop: {:.4}",
             last - settings.min_score
-        ));
+        )),
+        None => out.line(format!("  {steps} breakpoints; no value lowers recall")),
     }
     Ok(())
 }

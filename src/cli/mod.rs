@@ -5,9 +5,11 @@ mod init;
 mod leakage;
 mod measure;
 mod output;
+mod promote;
 mod search;
 mod status;
 mod verify;
+mod why;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -86,6 +88,10 @@ enum Command {
     Search(search::SearchArgs),
     /// Measure retrieval on a question set
     Measure(measure::MeasureArgs),
+    /// Say where a passage was lost, and what would have brought it in
+    Why(why::WhyArgs),
+    /// Move a held-out question that was used for a change to development
+    Promote(promote::PromoteArgs),
     /// Run the leakage gate: nothing that an asker may not read is retrieved, at any stage
     Leakage(leakage::LeakageArgs),
 }
@@ -107,6 +113,8 @@ pub fn run() -> ExitCode {
         Command::Verify => verify::run(&cli.global, &mut out),
         Command::Search(args) => search::run(args, &cli.global, &mut out),
         Command::Measure(args) => measure::run(args, &cli.global, &mut out),
+        Command::Why(args) => why::run(args, &cli.global, &mut out),
+        Command::Promote(args) => promote::run(args, &cli.global, &mut out),
         Command::Leakage(args) => leakage::run(args, &cli.global, &mut out),
     };
     let exit = match (done, out.flush()) {

@@ -7,11 +7,15 @@
 //! name.
 
 pub mod bootstrap;
+pub mod compare;
 pub mod judgments;
 pub mod leakage;
+pub mod ledger;
 pub mod measurement;
 pub mod measures;
+pub mod promote;
 pub mod questions;
+pub mod ragas;
 pub mod statistics;
 pub mod sweep;
 pub mod trec;

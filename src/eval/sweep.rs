@@ -117,14 +117,14 @@ pub fn breakpoints(measured: &Measurement) -> Vec<f64> {
     scores
 }
 
-/// The largest minimum score at which mean recall is still what it is without one, and the next
-/// breakpoint above it, at which it is less. `None` when no value lowers recall.
+/// The largest minimum score at which mean recall is still what it is without one: just above it some
+/// needed candidate drops out. `None` when no value lowers recall.
 pub fn first_drop(
     index: &Index,
     settings: &Settings,
     set: &QuestionSet,
     measured: &Measurement,
-) -> Result<Option<(f64, f64)>> {
+) -> Result<Option<f64>> {
     let scores = breakpoints(measured);
     let whole = at(index, settings, set, measured, 0.0)?.recall;
     // Recall never rises with the minimum, so the drop can be found by halving.
@@ -137,5 +137,8 @@ pub fn first_drop(
             low = middle + 1;
         }
     }
-    Ok(scores.get(low).map(|drop| (if low == 0 { 0.0 } else { scores[low - 1] }, *drop)))
+    if low == scores.len() {
+        return Ok(None);
+    }
+    Ok(Some(if low == 0 { 0.0 } else { scores[low - 1] }))
 }

@@ -178,6 +178,11 @@ impl Project {
         Ok(stale)
     }
 
+    /// The ledger of its question sets.
+    pub fn ledger(&self) -> PathBuf {
+        self.evals.join("ledger.jsonl")
+    }
+
     /// The question sets that stand in its folder: `development.yaml`, `held-out.yaml`, or the
     /// folder itself in BEIR layout.
     pub fn question_set(&self, name: &str) -> PathBuf {
