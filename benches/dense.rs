@@ -8,6 +8,7 @@
 //! `ratio` under 1 is what the walk saves; recall is the share of the scan's first 10 (and of its first
 //! `depth`) that the walk has, ties by value. The scan takes all threads from 32,768 rows on; its time on
 //! one thread stands beside it. The graph's build time is in milliseconds beside the scan's µs × rows.
+#![allow(clippy::unwrap_used, reason = "a bench stops at the first surprise")]
 
 mod common;
 

@@ -10,6 +10,7 @@
 //! oracle, rows, scores and order, bit for bit; `overlap` is the share of our first 10 that tantivy has
 //! among its own (it rounds lengths to a byte and its statistics are those of all passages, so less than
 //! 1 is expected).
+#![allow(clippy::unwrap_used, reason = "a bench stops at the first surprise")]
 
 mod common;
 

@@ -8,6 +8,7 @@
 //! run, so `ratio` is a stage's share, or another mode's cost beside it. Quality is that of the mode,
 //! over the questions whose evidence is in the index: hit is in the window, recall@100 in the ranking.
 //! The first search after opening pays for page faults and checksums and stands alone, in microseconds.
+#![allow(clippy::unwrap_used, reason = "a bench stops at the first surprise")]
 
 mod common;
 

@@ -5,7 +5,7 @@
 //! the twin, an index of what the asker may read and nothing else, bit for bit: every list of every stage
 //! with its scores, counts and notes, the context, the words behind each score, and errors by their text.
 //! Corpora are small and poor in words, so that ties, duplicates and documents of mixed classification
-//! abound. [`CASES_A_CORPUS`] cases share a corpus, and those of one asker a twin.
+//! abound. [`ASKERS`] askers share a corpus, and [`CASES_AN_ASKER`] cases an asker, and so a twin.
 //!
 //! ```text
 //! tools/non-interference                                   10,000 cases
@@ -41,8 +41,7 @@ use tempfile::TempDir;
 
 /// Askers of one corpus, nobody among them, and cases of each.
 const ASKERS: usize = 4;
-const CASES_AN_ASKER: usize = 5;
-const CASES_A_CORPUS: usize = ASKERS * CASES_AN_ASKER;
+const CASES_AN_ASKER: usize = 3;
 
 static MODEL: LazyLock<Arc<dyn Embedder>> =
     LazyLock::new(|| Arc::new(StaticModel::built_in().unwrap()));
@@ -159,7 +158,7 @@ impl Rules {
             }
         }
         let names: Vec<&str> = read.keys().copied().collect();
-        let default = random.chance(40).then(|| random.pick(&names));
+        let default = random.chance(60).then(|| random.pick(&names));
         Self { read, default }
     }
 
@@ -261,8 +260,8 @@ impl World {
         let folder = folder();
         let home = folder.path().join("corpus");
         fs::create_dir(&home).unwrap();
-        let (count, mut bodies) = (random.pick(&[1, 2, 5, 12, 25, 40]), Vec::new());
-        for number in 0..random.from(1, count) {
+        let (count, mut bodies) = (random.pick(&[1, 5, 12, 25, 40, 40]), Vec::new());
+        for number in 0..random.from(count.div_ceil(2), count) {
             // The order of ids has nothing to do with the order in which documents are made.
             let id = format!("{}-{number}", random.pick(&["A", "M", "Z", "a"]));
             if random.chance(5) {
@@ -357,7 +356,7 @@ impl Ask {
             question: Self::question(random, corpus),
             mode: random.pick(&[Mode::Hybrid, Mode::Hybrid, Mode::Lexical, Mode::Dense]),
             k: random.from(1, settings.depth),
-            min_score: random.pick(&[None, None, Some(0.01), Some(0.3), Some(1.0)]),
+            min_score: random.pick(&[None, None, None, None, Some(0.01), Some(0.3), Some(1.0)]),
             filter: Self::filter(random, corpus),
             settings,
         }
@@ -397,7 +396,7 @@ impl Ask {
 
     fn filter(random: &mut Random, corpus: &Corpus) -> Filter {
         let mut filter = Filter::default();
-        for _ in 0..random.pick(&[0, 0, 1, 1, 2]) {
+        for _ in 0..random.pick(&[0, 0, 0, 1, 1, 2]) {
             let id = &corpus.documents[random.below(corpus.documents.len())].id;
             let written = match random.below(9) {
                 0 => format!("account={}", random.pick(&ACCOUNTS)),
@@ -415,16 +414,19 @@ impl Ask {
             };
             filter.add(&written).unwrap();
         }
-        if random.chance(20) {
+        if random.chance(15) {
             filter.as_of(random.pick(&DAYS)).unwrap();
         }
         filter
     }
 
-    /// The answer of `index` within `scope`, or the text of the error.
+    /// The answer of `index` within `scope`, or the text of the error. A twin is open to everyone, so it
+    /// has to be told to take the exact path that a policy brings with it.
     fn answer(&self, index: &Arc<Index>, scope: &Scope) -> Result<Outcome, String> {
         let scope = index.narrow(scope, &self.filter).map_err(|fault| fault.to_string())?;
-        let searcher = Searcher::new(Arc::clone(index), self.settings.clone()).unwrap();
+        let dense = if scope.is_restricted() { self.settings.dense } else { DensePath::Exact };
+        let settings = Settings { dense, ..self.settings.clone() };
+        let searcher = Searcher::new(Arc::clone(index), settings).unwrap();
         let request = Request::new(self.question.clone(), scope).mode(self.mode);
         let mut request = request.k(self.k, &self.settings).unwrap();
         if let Some(least) = self.min_score {
@@ -591,10 +593,8 @@ fn what_may_not_be_read_changes_nothing() {
     );
     // A run proves something only if scopes cut through corpora and questions are answered.
     if cases >= 60 {
-        for count in [seen.partial, seen.found, seen.tied] {
-            assert!(count > cases / 5, "{seen:?}");
-        }
-        assert!(seen.refused > 0 && seen.nothing > 0, "{seen:?}");
+        assert!(seen.partial > cases / 3 && seen.found > cases / 3, "{seen:?}");
+        assert!(seen.tied > cases / 10 && seen.refused > 0 && seen.nothing > 0, "{seen:?}");
     }
 }
 
@@ -603,7 +603,7 @@ fn what_may_not_be_read_changes_nothing() {
 #[test]
 fn statistics_of_everything_would_be_seen() {
     let mut differences = 0;
-    let everything = |index: &Index, scope: Scope| index.everyone().narrowed(scope.allowed());
+    let everything = |index: &Index, scope: Scope| index.everyone().narrowed(scope.readable());
     let seen = run(cases_wanted().min(200), everything, |_| differences += 1);
     println!("with the statistics of everything {differences} of {} cases differ", seen.cases);
     assert!(seen.cases < 60 || differences > seen.cases / 5, "{differences} differences");

@@ -8,6 +8,7 @@ mod output;
 mod promote;
 mod search;
 mod status;
+mod trec;
 mod verify;
 mod why;
 
@@ -88,6 +89,8 @@ enum Command {
     Search(search::SearchArgs),
     /// Measure retrieval on a question set
     Measure(measure::MeasureArgs),
+    /// Score a run file against judgments as trec_eval does
+    Trec(trec::TrecArgs),
     /// Say where a passage was lost, and what would have brought it in
     Why(why::WhyArgs),
     /// Move a held-out question that was used for a change to development
@@ -113,6 +116,7 @@ pub fn run() -> ExitCode {
         Command::Verify => verify::run(&cli.global, &mut out),
         Command::Search(args) => search::run(args, &cli.global, &mut out),
         Command::Measure(args) => measure::run(args, &cli.global, &mut out),
+        Command::Trec(args) => trec::run(args, &cli.global, &mut out),
         Command::Why(args) => why::run(args, &cli.global, &mut out),
         Command::Promote(args) => promote::run(args, &cli.global, &mut out),
         Command::Leakage(args) => leakage::run(args, &cli.global, &mut out),

@@ -1,0 +1,130 @@
+//! Documents that are not as they must be.
+
+use std::fs;
+
+use super::session::{Session, session};
+
+/// Builds, which passes the document over, and builds strictly, which refuses it.
+fn both_ways(s: &mut Session) {
+    assert_eq!(s.run("build").code, 0);
+    assert_eq!(s.run("build --strict").code, 4);
+}
+
+#[test]
+fn document_not_utf8() {
+    let mut s = session!();
+    s.pumps();
+    s.write("docs/old.md", b"# Gro\xdfe Pumpe\n\nAus Latin-1.\n");
+    both_ways(&mut s);
+    s.run("status");
+    s.say("told again when a command builds on the way");
+    s.edit("docs/hose.md", "kink", "bend, and never stepped on");
+    s.run("search hose -k 1");
+}
+
+#[test]
+fn document_with_broken_front_matter() {
+    let mut s = session!();
+    s.pumps();
+    s.write("docs/bad.md", "---\nid: BAD\ntitle: a: b: c\n---\nText.\n");
+    both_ways(&mut s);
+    s.write("docs/bad.md", "---\nid: BAD\n  title: [one, two\n---\nText.\n");
+    both_ways(&mut s);
+    s.write("docs/bad.md", "---\n- one\n- two\n---\nText.\n");
+    both_ways(&mut s);
+    s.write("docs/bad.md", "---\nid: [A, B]\n---\nText.\n");
+    both_ways(&mut s);
+    s.write("docs/bad.md", "---\nid: A B\n---\nText.\n");
+    both_ways(&mut s);
+}
+
+#[test]
+fn document_with_unclosed_front_matter() {
+    let mut s = session!();
+    s.pumps();
+    s.write("docs/bad.md", "---\nid: BAD\ntitle: Bad\n\nText.\n");
+    both_ways(&mut s);
+}
+
+#[test]
+fn documents_with_one_id() {
+    let mut s = session!();
+    s.pumps();
+    s.write("docs/twin.md", "---\nid: PUMP\n---\nAnother pump.\n");
+    assert_eq!(s.run("build").code, 4);
+}
+
+#[test]
+fn document_without_text() {
+    let mut s = session!();
+    s.pumps();
+    s.write("docs/empty.md", "");
+    both_ways(&mut s);
+    s.write("docs/empty.md", "---\nid: EMPTY\n---\n\n");
+    both_ways(&mut s);
+}
+
+#[test]
+fn document_too_large() {
+    let mut s = session!();
+    s.pumps();
+    s.edit("atlas.toml", "index = ", "reading.max_file_bytes = 60\nindex = ");
+    both_ways(&mut s);
+}
+
+#[test]
+fn document_of_no_known_kind() {
+    let mut s = session!();
+    s.pumps();
+    s.write("docs/plan.pdf", "%PDF-1.7");
+    both_ways(&mut s);
+    s.say("excluded, it is passed over in silence");
+    s.edit("atlas.toml", "index = ", "reading.exclude = [\"*.pdf\"]\nindex = ");
+    s.run("build --strict");
+    s.edit("atlas.toml", "*.pdf", "a[");
+    s.run("build");
+}
+
+#[test]
+fn corpus_empty() {
+    let mut s = session!();
+    s.write("atlas.toml", "corpus = \"docs\"\n");
+    fs::create_dir(s.at("docs")).unwrap();
+    assert_eq!(s.run("build").code, 4);
+    s.write("docs/empty.md", "");
+    assert_eq!(s.run("build").code, 4);
+}
+
+#[test]
+fn corpus_missing() {
+    let mut s = session!();
+    s.write("atlas.toml", "corpus = \"docs\"\n");
+    assert_eq!(s.run("build").code, 4);
+    assert_eq!(s.run("search seals").code, 4);
+    s.say("it is a file");
+    s.write("docs", "Text.");
+    assert_eq!(s.run("build").code, 4);
+}
+
+#[test]
+fn records_broken() {
+    let mut s = session!();
+    s.write("atlas.toml", "corpus = \"set\"\n");
+    let good = "{\"_id\": \"d1\", \"title\": \"\", \"text\": \"A pump.\"}\n";
+    for (what, line) in [
+        ("a line cut off", "{\"_id\": \"d2\", \"text\": \"A ho\n"),
+        ("no JSON object", "[1]\n"),
+        ("a field missing", "{\"_id\": \"d2\"}\n"),
+        ("a field of another kind", "{\"_id\": 2, \"text\": \"A hose.\"}\n"),
+    ] {
+        s.say(what);
+        s.write("set/corpus.jsonl", format!("{good}{line}"));
+        assert_eq!(s.run("build").code, 4, "{what}");
+    }
+    s.say("an id twice");
+    s.write("set/corpus.jsonl", format!("{good}{}", good.replace("pump", "hose")));
+    assert_eq!(s.run("build").code, 4);
+    s.say("plain and compressed side by side");
+    s.write("set/corpus.jsonl.zst", "");
+    assert_eq!(s.run("build").code, 4);
+}

@@ -1,0 +1,46 @@
+//! `atlas.toml` with a fault.
+
+use super::session::session;
+
+#[test]
+fn settings_wrong() {
+    let mut s = session!();
+    s.pumps();
+    for text in [
+        "corpus = \"docs\"\n\n[search]\nmin_scor = 0.3\n",
+        "corpus = \"docs\"\nzzz = 1\n",
+        "corpus = \"docs\"\n\n[serch]\nk = 3\n",
+        "corpus = 5\n",
+        "corpus = \"docs\"\n\n[search]\nk = \"five\"\n",
+        "corpus = \"docs\"\n\n[search]\nk = -1\n",
+        "corpus = \"docs\"\n\n[search]\ndense = \"fast\"\n",
+        "corpus = \"docs\"\ncorpus = \"other\"\n",
+        "corpus = \"docs\n",
+        "[search\n",
+    ] {
+        s.write("atlas.toml", text);
+        s.say(&format!("atlas.toml: {}", text.trim_end().replace('\n', " ⏎ ")));
+        assert_eq!(s.run("search seals").code, 4, "{text}");
+    }
+    s.say("it is not UTF-8");
+    s.write("atlas.toml", b"corpus = \"d\xff\"\n");
+    assert_eq!(s.run("search seals").code, 4);
+}
+
+#[test]
+fn settings_out_of_range() {
+    let mut s = session!();
+    s.pumps();
+    for wrong in [
+        "search.k=0",
+        "search.k=101",
+        "search.depth=0",
+        "search.min_score=1.5",
+        "search.window_tokens=0",
+        "passage.max_tokens=1",
+        "passage.overlap_tokens=200",
+        "text.language=klingon",
+    ] {
+        assert_eq!(s.run(&format!("search seals --setting {wrong}")).code, 4, "{wrong}");
+    }
+}

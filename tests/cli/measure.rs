@@ -1,0 +1,176 @@
+//! `measure` on the project of this repository, and on one of two questions.
+
+use super::json::demand;
+use super::session::{Session, session};
+
+/// A set of two questions on the pumps, one of which is missed, and one that nothing answers.
+const QUESTIONS: &str = "\
+corpus: pumps
+kinds: [table, paraphrase, clarification]
+questions:
+  - id: code
+    question: What does F-12 mean?
+    kind: table
+    relevant: [PUMP-2]
+  - id: far
+    question: Which way does a hose lie?
+    kind: paraphrase
+    relevant: [PUMP-1]
+    standing_miss: nothing in it speaks of hoses
+  - id: open
+    question: How much?
+    kind: clarification
+    unscoreable: clarification
+";
+
+fn pumps(s: &Session) {
+    s.pumps();
+    s.write("evals/development.yaml", QUESTIONS);
+    s.write("evals/held-out.yaml", QUESTIONS);
+}
+
+#[test]
+fn measure_text() {
+    let mut s = session!();
+    s.bikes();
+    let first = s.run("measure").stdout;
+    let second = s.prepare("measure").stdout;
+    let above = |text: &str| text.split_once("\ntiming ").unwrap().0.to_owned();
+    assert_eq!(above(&first), above(&second), "a rerun is identical byte for byte");
+}
+
+#[test]
+fn measure_json() {
+    let mut s = session!();
+    s.bikes();
+    let measured = s.run_json("measure --format json");
+    demand(
+        &measured,
+        "receipt corpus.documents corpus.blocks corpus.passages corpus.fingerprint sets[].name \
+         sets[].mode sets[].questions sets[].scored sets[].unscoreable sets[].means \
+         sets[].by_kind[].kind sets[].by_kind[].n sets[].by_kind[].means \
+         sets[].per_question[].id sets[].per_question[].kind sets[].per_question[].hit \
+         sets[].per_question[].recall sets[].per_question[].precision \
+         sets[].per_question[].rank sets[].per_question[].tokens \
+         sets[].per_question[].supplied[].reference sets[].per_question[].supplied[].score",
+    );
+    for mean in [
+        "hit",
+        "recall",
+        "precision",
+        "rank",
+        "prompt_tokens",
+        "ndcg@10",
+        "recall@10",
+        "recall@100",
+        "mrr",
+        "map",
+        "p@5",
+        "success@5",
+        "judged@10",
+    ] {
+        assert!(measured["sets"][0]["means"][mean].is_number(), "{mean}");
+    }
+    let mut again: serde_json::Value =
+        serde_json::from_str(&s.prepare("measure --format json").stdout).unwrap();
+    again["timing"] = measured["timing"].clone();
+    assert_eq!(again, measured, "a rerun is identical, times apart");
+}
+
+#[test]
+fn measure_summary() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    s.run("measure --summary --mode lexical");
+    s.run("measure --summary -k 1 --min-score 0.2");
+}
+
+#[test]
+fn measure_sweep() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    s.run("measure --sweep");
+}
+
+#[test]
+fn measure_subset() {
+    let mut s = session!();
+    s.bikes();
+    s.run("measure --subset sample.toml");
+    s.say("the index of the subset is one of its own");
+    assert!(s.at("index/local-sample/CURRENT").is_file() && !s.at("index/local").exists());
+    s.run("measure --subset nowhere.toml");
+    s.write("wrong.toml", "document = [\"WARR-R1\"]\n");
+    s.run("measure --subset wrong.toml");
+    s.write("wrong.toml", "documents = [\"WARR-R1\", \"WARR-R8\"]\n");
+    s.run("measure --subset wrong.toml");
+    s.write("wrong.toml", "documents = []\n");
+    s.run("measure --subset wrong.toml");
+}
+
+/// Totals and kinds of the held-out questions, and not one of them by name.
+#[test]
+fn measure_held_out() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    let text = s.run("measure --held-out").stdout;
+    let json = s.prepare("measure --held-out --format json").stdout;
+    let written = s.read("evals/atlas-bikes/held-out.yaml");
+    let ids: Vec<&str> =
+        written.lines().filter_map(|line| line.trim().strip_prefix("- id: ")).collect();
+    assert!(ids.len() >= 10, "{}", ids.len());
+    for id in ids {
+        assert!(!text.contains(id) && !json.contains(id), "{id} is shown");
+    }
+}
+
+/// On a set of two questions: the held-out questions of the repository are shown by no snapshot.
+#[test]
+fn measure_held_out_revealed() {
+    let mut s = session!();
+    pumps(&s);
+    s.prepare("build");
+    s.run("measure --held-out -k 1");
+    s.run("measure --held-out --reveal -k 1");
+}
+
+#[test]
+fn measure_out_of_range() {
+    let mut s = session!();
+    pumps(&s);
+    for wrong in ["-k 0", "-k 101", "--min-score 2", "--set nowhere.yaml", "--set docs"] {
+        assert_eq!(s.run(&format!("measure {wrong}")).code, 4, "{wrong}");
+    }
+}
+
+#[test]
+fn measure_exports() {
+    let mut s = session!();
+    pumps(&s);
+    s.prepare("build");
+    let ran = s.prepare("measure --export-run run.txt --export-qrels qrels.txt");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    s.show("run.txt", 6);
+    s.show("qrels.txt", 6);
+    s.run("measure --export-run nowhere/run.txt");
+}
+
+#[test]
+fn measure_a_public_set() {
+    let mut s = session!();
+    s.write(
+        "corpus.jsonl",
+        "{\"_id\": \"d1\", \"title\": \"Pumps\", \"text\": \"A pump needs oil.\"}\n\
+         {\"_id\": \"d2\", \"title\": \"\", \"text\": \"A hose is laid without a kink.\"}\n",
+    );
+    s.write(
+        "queries.jsonl",
+        "{\"_id\": \"q1\", \"text\": \"What does a pump need?\"}\n\
+         {\"_id\": \"q2\", \"text\": \"How is a hose laid?\"}\n",
+    );
+    s.write("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\n");
+    s.run("measure --project .");
+}

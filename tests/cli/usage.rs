@@ -1,0 +1,66 @@
+//! Help, version, and arguments that are none.
+
+use super::session::session;
+
+#[test]
+fn help() {
+    let mut s = session!();
+    s.run("--help");
+    s.run("-h");
+    s.run("--version");
+}
+
+#[test]
+fn help_of_init() {
+    session!().run("init --help");
+}
+
+#[test]
+fn help_of_build() {
+    session!().run("build --help");
+}
+
+#[test]
+fn help_of_status() {
+    session!().run("status --help");
+}
+
+#[test]
+fn help_of_verify() {
+    session!().run("verify --help");
+}
+
+#[test]
+fn help_of_search() {
+    session!().run("search --help");
+}
+
+#[test]
+fn help_of_measure() {
+    session!().run("measure --help");
+}
+
+#[test]
+fn help_of_leakage() {
+    session!().run("leakage --help");
+}
+
+#[test]
+fn wrong_arguments() {
+    let mut s = session!();
+    for line in [
+        "",
+        "serch pump",
+        "search",
+        "search pump --mod lexical",
+        "search pump --mode bm25",
+        "search pump -k many",
+        "search pump --min-score=-1",
+        "build one two",
+        "measure --reveal",
+        "measure --held-out --sweep",
+        "--format xml status",
+    ] {
+        assert_eq!(s.run(line).code, 4, "{line}");
+    }
+}
