@@ -153,7 +153,7 @@ fn bench(criterion: &mut Criterion) {
     let model = embedder();
     let settings = Settings::default();
     std::fs::create_dir_all(cached("ingest")).unwrap();
-    let mut group = criterion.benchmark_group("ingest");
+    let mut group = common::group(criterion, "ingest");
     group.sample_size(10);
     group.bench_function("atlas-bikes, first build", |bencher| {
         bencher.iter_batched(

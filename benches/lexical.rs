@@ -158,8 +158,7 @@ fn bench(criterion: &mut Criterion) {
             "100,000 passages of aws-docs-full; queries from passages",
         );
     }
-    let mut group = criterion.benchmark_group("lexical");
-    group.sample_size(20);
+    let mut group = common::group(criterion, "lexical");
     for terms in [2, 4, 8] {
         let queries = queries(index, terms);
         let mut asked = queries.iter().cycle();

@@ -274,8 +274,7 @@ fn bench(criterion: &mut Criterion) {
         side_channel(index, &mut whole);
         whole.keep("µs, p50", "100,000 passages of aws-docs-full, 100 questions; single words");
     }
-    let mut group = criterion.benchmark_group("scoped");
-    group.sample_size(20);
+    let mut group = common::group(criterion, "scoped");
     let searcher = Searcher::new(Arc::clone(index), Settings::default()).unwrap();
     for (name, scope) in scopes(index.manifest().passages as u32) {
         if name == "unscoped, exact scan" {

@@ -121,8 +121,7 @@ fn bench(criterion: &mut Criterion) {
         all.iter().for_each(|held| table(held, &mut whole));
         whole.keep("µs, p50 unless said", "Atlas Bikes, and 100,000 passages of aws-docs-full");
     }
-    let mut group = criterion.benchmark_group("search");
-    group.sample_size(20);
+    let mut group = common::group(criterion, "search");
     for held in &all {
         let searcher = Searcher::new(Arc::clone(&held.index), held.settings.clone()).unwrap();
         let scope = held.index.everyone();

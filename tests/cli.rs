@@ -19,6 +19,8 @@ mod bad_policy;
 mod bad_questions;
 #[path = "cli/bad_settings.rs"]
 mod bad_settings;
+#[path = "cli/diagnose.rs"]
+mod diagnose;
 #[path = "cli/diff.rs"]
 mod diff;
 #[path = "cli/filter.rs"]

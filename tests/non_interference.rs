@@ -5,7 +5,7 @@
 //! the twin, an index of what the asker may read and nothing else, bit for bit: every list of every stage
 //! with its scores, counts and notes, the context, the words behind each score, and errors by their text.
 //! Corpora are small and poor in words, so that ties, duplicates and documents of mixed classification
-//! abound. [`ASKERS`] askers share a corpus, and [`CASES_AN_ASKER`] cases an asker, and so a twin.
+//! abound; one corpus is large. [`ASKERS`] askers share a corpus, and [`CASES_AN_ASKER`] cases an asker, and so a twin.
 //!
 //! ```text
 //! tools/non-interference                                   10,000 cases
@@ -148,7 +148,9 @@ impl Rules {
     fn random(random: &mut Random) -> Self {
         let mut read = BTreeMap::new();
         for class in &CLASSES[..6] {
-            if *class == "open" || random.chance(85) {
+            if *class == "open" && random.chance(80) {
+                read.insert(*class, vec![vec!["everyone"]]);
+            } else if *class == "open" || random.chance(85) {
                 let count = random.pick(&[0, 1, 1, 1, 2, 2, 3]);
                 let alternatives = (0..count).map(|_| {
                     let demands = random.pick(&[1, 1, 2]);
@@ -204,6 +206,7 @@ fn paper(random: &mut Random, id: &str, bodies: &mut Vec<String>) -> String {
     match random.below(10) {
         0 => {}
         1 => text += "classification: [open, inner]\n",
+        2..5 => text += "classification: open\n",
         _ => writeln!(text, "classification: {}", random.pick(&CLASSES)).unwrap(),
     }
     for (key, values) in [("account", &ACCOUNTS), ("region", &REGIONS), ("effective_from", &DAYS)] {
@@ -260,7 +263,7 @@ impl World {
         let folder = folder();
         let home = folder.path().join("corpus");
         fs::create_dir(&home).unwrap();
-        let (count, mut bodies) = (random.pick(&[1, 5, 12, 25, 40, 40]), Vec::new());
+        let (count, mut bodies) = (random.pick(&[1_usize, 5, 12, 25, 40, 40]), Vec::new());
         for number in 0..random.from(count.div_ceil(2), count) {
             // The order of ids has nothing to do with the order in which documents are made.
             let id = format!("{}-{number}", random.pick(&["A", "M", "Z", "a"]));
@@ -328,8 +331,8 @@ impl World {
 }
 
 fn asker(random: &mut Random) -> Option<Asker> {
-    let percent = random.pick(&[0, 40, 40, 70, 100]);
-    (!random.chance(10)).then(|| Asker {
+    let percent = random.pick(&[0, 40, 60, 80, 100]);
+    (!random.chance(7)).then(|| Asker {
         id: "somebody".to_owned(),
         roles: random.some(&ROLES, percent),
         accounts: random.some(&ACCOUNTS, percent),
@@ -396,7 +399,7 @@ impl Ask {
 
     fn filter(random: &mut Random, corpus: &Corpus) -> Filter {
         let mut filter = Filter::default();
-        for _ in 0..random.pick(&[0, 0, 0, 1, 1, 2]) {
+        for _ in 0..random.pick(&[0, 0, 0, 0, 1, 1, 2]) {
             let id = &corpus.documents[random.below(corpus.documents.len())].id;
             let written = match random.below(9) {
                 0 => format!("account={}", random.pick(&ACCOUNTS)),
@@ -527,7 +530,7 @@ struct Repeat {
 
 impl Repeat {
     fn way(&self) -> String {
-        format!("ATLAS_SEED={} ATLAS_CASES={}, the last case", self.seed, self.cases)
+        format!("ATLAS_SEED={} ATLAS_CASES={}, the last case", self.seed, self.cases.max(1))
     }
 }
 
@@ -584,8 +587,8 @@ fn what_may_not_be_read_changes_nothing() {
     println!(
         "of them {} with some passages closed, {} with all, {} with none",
         seen.partial,
-        seen.nothing,
-        seen.cases - seen.partial - seen.nothing
+        seen.cases - seen.partial - seen.nothing,
+        seen.nothing
     );
     println!(
         "{} found something, {} with tied scores; {} were refused alike on both sides",
@@ -593,6 +596,9 @@ fn what_may_not_be_read_changes_nothing() {
     );
     // A run proves something only if scopes cut through corpora and questions are answered.
     if cases >= 60 {
+        assert!([seen.partial, seen.found, seen.tied].iter().all(|n| *n > 0), "{seen:?}");
+    }
+    if cases >= 1000 {
         assert!(seen.partial > cases / 3 && seen.found > cases / 3, "{seen:?}");
         assert!(seen.tied > cases / 10 && seen.refused > 0 && seen.nothing > 0, "{seen:?}");
     }
@@ -606,24 +612,61 @@ fn statistics_of_everything_would_be_seen() {
     let everything = |index: &Index, scope: Scope| index.everyone().narrowed(scope.readable());
     let seen = run(cases_wanted().min(200), everything, |_| differences += 1);
     println!("with the statistics of everything {differences} of {} cases differ", seen.cases);
-    assert!(seen.cases < 60 || differences > seen.cases / 5, "{differences} differences");
+    assert!(seen.cases < 60 || differences > seen.cases / 10, "{differences} differences");
 }
 
-// The graph, which may miss rows of the scope and must never bring one from outside it.
+// Corpora of many windows, blocks of postings and rows to pass over.
 
-/// Documents, walks and candidates kept of the forced graph, so many for so many cases.
-fn graph_size() -> (usize, usize) {
-    if cases_wanted() < 1000 { (100, 60) } else { (1500, 500) }
+/// Documents of four passages: more rows than the lexical leg adds up at a time (4096), so that its windows
+/// begin at other rows in a twin.
+const LARGE: usize = 1200;
+
+#[test]
+fn in_a_large_corpus_too() {
+    let (askers, questions) = if cases_wanted() < 1000 { (2, 30) } else { (10, 100) };
+    let repeat = Repeat { seed: first_seed(), cases: cases_wanted() };
+    let mut random = Random::new(repeat.seed ^ 0xffff_0000);
+    let (world, sentences) = large_world(&mut random, LARGE, usize::MAX);
+    let mut seen = Seen::default();
+    for _ in 0..askers {
+        let percent = random.pick(&[10, 40, 70, 95]);
+        let asker = Some(with_roles(random.some(&MANY_ROLES, percent)));
+        let (scope, twin) = (world.scope(asker.as_ref()), world.twin(asker.as_ref()));
+        for _ in 0..questions {
+            let words: Vec<&str> = sentences[random.below(sentences.len())].split(' ').collect();
+            let ask = Ask {
+                question: random.words(&words, 2, 8),
+                filter: Filter::default(),
+                ..Ask::random(&mut random, &world.corpus)
+            };
+            seen.cases += 1;
+            let different = ask.compare((&world.index, &scope), &twin, &mut seen);
+            assert_eq!(different, None, "{asker:?} {ask:?}");
+        }
+    }
+    let rows = world.index.manifest().passages;
+    println!("{} cases over {rows} passages, {askers} askers: 0 differences", seen.cases);
+    assert!(rows > 4096 && seen.found > seen.cases / 3, "{rows} rows, {seen:?}");
+}
+
+fn with_roles(roles: Vec<String>) -> Asker {
+    Asker {
+        id: "somebody".to_owned(),
+        roles,
+        accounts: Vec::new(),
+        regions: Vec::new(),
+        notes: String::new(),
+    }
 }
 
 /// One role a class: a share of the roles is a share of the corpus.
-const GRAPH_ROLES: [&str; 20] = [
+const MANY_ROLES: [&str; 20] = [
     "r00", "r01", "r02", "r03", "r04", "r05", "r06", "r07", "r08", "r09", "r10", "r11", "r12",
     "r13", "r14", "r15", "r16", "r17", "r18", "r19",
 ];
 
 /// A corpus with the words of the distributor's papers, in which every section is of some class.
-fn graph_world(random: &mut Random, documents: usize) -> (World, Vec<String>) {
+fn large_world(random: &mut Random, documents: usize, graph_from: usize) -> (World, Vec<String>) {
     let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/distributor");
     let papers = corpus::read(&papers, &CorpusSettings::default()).unwrap();
     let sentences: Vec<String> = papers
@@ -638,9 +681,9 @@ fn graph_world(random: &mut Random, documents: usize) -> (World, Vec<String>) {
     fs::create_dir(&home).unwrap();
     let list: Vec<&str> = sentences.iter().map(String::as_str).collect();
     for number in 0..documents {
-        let class = random.pick(&GRAPH_ROLES);
+        let class = random.pick(&MANY_ROLES);
         let mut text = format!("---\nid: D-{number}\ntitle: Paper\nclassification: {class}\n");
-        writeln!(text, "sections: {{ Closed: {} }}\n---", random.pick(&GRAPH_ROLES)).unwrap();
+        writeln!(text, "sections: {{ Closed: {} }}\n---", random.pick(&MANY_ROLES)).unwrap();
         for title in ["Open", "Closed", "More", "Last"] {
             let sentences = (0..2).map(|_| random.pick(&list)).collect::<Vec<_>>().join(". ");
             write!(text, "\n## {title}\n\n{sentences}.\n").unwrap();
@@ -648,12 +691,19 @@ fn graph_world(random: &mut Random, documents: usize) -> (World, Vec<String>) {
         fs::write(home.join(format!("{number}.md")), text).unwrap();
     }
     let rules = Rules {
-        read: GRAPH_ROLES.iter().map(|role| (*role, vec![vec![*role]])).collect(),
+        read: MANY_ROLES.iter().map(|role| (*role, vec![vec![*role]])).collect(),
         default: None,
     };
     let mut settings = index::Settings::default();
-    settings.graph.from_passages = 1;
+    settings.graph.from_passages = graph_from;
     (World::built(folder, settings, rules), sentences)
+}
+
+// The graph, which may miss rows of the scope and must never bring one from outside it.
+
+/// Documents, walks and candidates kept of the forced graph, so many for so many cases.
+fn graph_size() -> (usize, usize) {
+    if cases_wanted() < 1000 { (100, 60) } else { (1500, 500) }
 }
 
 /// Recall of walks against the scan of the same scope.
@@ -690,20 +740,13 @@ fn the_graph_never_brings_a_forbidden_row() {
     let (documents, walks) = graph_size();
     let repeat = Repeat { seed: first_seed(), cases: cases_wanted() };
     let mut random = Random::new(repeat.seed ^ u64::from(u32::MAX));
-    let (world, sentences) = graph_world(&mut random, documents);
+    let (world, sentences) = large_world(&mut random, documents, 1);
     let rows = world.index.manifest().passages;
     let mut by_ef: BTreeMap<(usize, usize), Recall> = BTreeMap::new();
     let mut sizes = BTreeSet::new();
     for _ in 0..walks {
         let percent = random.pick(&[0, 5, 10, 25, 50, 75, 95, 100]);
-        let roles = random.some(&GRAPH_ROLES, percent);
-        let asker = Asker {
-            id: "somebody".to_owned(),
-            roles,
-            accounts: Vec::new(),
-            regions: Vec::new(),
-            notes: String::new(),
-        };
+        let asker = with_roles(random.some(&MANY_ROLES, percent));
         let scope = world.scope(Some(&asker));
         sizes.insert(scope.allowed().count());
         let words: Vec<&str> = sentences[random.below(sentences.len())].split(' ').collect();

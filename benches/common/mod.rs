@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use atlas::corpus::{self, Corpus, CorpusSettings};
 use atlas::format::Store;
@@ -18,6 +18,8 @@ use atlas::index::{self, Index, Options, Quiet};
 use atlas::passage::searched_form;
 use atlas::project::Project;
 use atlas::vectors::{Embedder, StaticModel};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion};
 use serde_json::{Value, json};
 
 /// Passages of the large collection.
@@ -26,10 +28,19 @@ pub const LARGE: usize = 100_000;
 /// The machine that the records come from.
 const MACHINE: &str = "2 cores, x86-64 with AVX-512 VNNI, shared";
 
-/// Whether this is `cargo bench`. Otherwise (`cargo test --benches`) only criterion runs, each of its
-/// functions once.
+/// Whether the table is wanted: under `cargo bench`, unless criterion only profiles or lists. Under
+/// `cargo test --benches` criterion runs each of its functions once.
 pub fn measuring() -> bool {
-    std::env::args().any(|argument| argument == "--bench")
+    let has = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    has("--bench") && !has("--profile-time") && !has("--list")
+}
+
+/// A group of criterion's that takes few seconds: the tables hold what is compared.
+pub fn group<'c>(criterion: &'c mut Criterion, name: &str) -> BenchmarkGroup<'c, WallTime> {
+    let mut group = criterion.benchmark_group(name);
+    group.sample_size(20);
+    group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(2));
+    group
 }
 
 /// `path` in the repository.

@@ -31,8 +31,10 @@ pub fn run(args: &PromoteArgs, global: &Global, out: &mut Output) -> Result<Exit
     let who = args.who.clone().or_else(|| std::env::var("USER").ok()).filter(|who| !who.is_empty());
     let who =
         who.ok_or_else(|| Error::invalid("--who", "missing", "the name of whoever moves it"))?;
-    promote(&project.question_set("held-out"), &project.question_set("development"), &args.id)?;
     let path = project.ledger();
+    // A ledger that cannot be read is told before anything moves.
+    let before = ledger::read(&path)?;
+    promote(&project.question_set("held-out"), &project.question_set("development"), &args.id)?;
     let entry = Entry::Promote {
         date: today(),
         id: args.id.clone(),
@@ -41,7 +43,7 @@ pub fn run(args: &PromoteArgs, global: &Global, out: &mut Output) -> Result<Exit
         change: args.change.clone(),
     };
     ledger::append(&path, &entry)?;
-    let moved = ledger::read(&path)?.iter().filter(|e| matches!(e, Entry::Promote { .. })).count();
+    let moved = before.iter().filter(|e| matches!(e, Entry::Promote { .. })).count() + 1;
     match global.format {
         Format::Json => {
             out.json(&json!({ "id": args.id, "fresh_questions_owed": FRESH_PER_PROMOTED }))

@@ -36,6 +36,8 @@ fn document_with_broken_front_matter() {
     both_ways(&mut s);
     s.write("docs/bad.md", "---\nid: A B\n---\nText.\n");
     both_ways(&mut s);
+    s.write("docs/bad.md", "---\nid: BAD\neffective_from: soon\n---\nText.\n");
+    both_ways(&mut s);
 }
 
 #[test]
@@ -115,7 +117,7 @@ fn records_broken() {
         ("a line cut off", "{\"_id\": \"d2\", \"text\": \"A ho\n"),
         ("no JSON object", "[1]\n"),
         ("a field missing", "{\"_id\": \"d2\"}\n"),
-        ("a field of another kind", "{\"_id\": 2, \"text\": \"A hose.\"}\n"),
+        ("a field of another kind", "{\"_id\": \"d2\", \"text\": 5}\n"),
     ] {
         s.say(what);
         s.write("set/corpus.jsonl", format!("{good}{line}"));

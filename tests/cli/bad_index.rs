@@ -6,6 +6,9 @@ use std::path::PathBuf;
 
 use super::session::{Session, session};
 
+/// Places at which every file is damaged once.
+const STEPS: u32 = 12;
+
 const GENERATION: &str = "index/generation-000001";
 
 /// The pumps with an index.
@@ -25,7 +28,8 @@ fn file(s: &Session, ending: &str) -> PathBuf {
     found.next().unwrap_or_else(|| panic!("no file ends in {ending}"))
 }
 
-/// Flips a bit of the byte at `share` of the file's length.
+/// Flips a bit of the byte at `share` of the file's length; it must lie in a section, since what fills
+/// the space between sections means nothing and has no checksum.
 fn flip(path: &PathBuf, share: f64) {
     let mut bytes = fs::read(path).unwrap();
     let at = (bytes.len() as f64 * share) as usize;
@@ -63,7 +67,7 @@ fn index_passages_flipped() {
 fn index_lengths_flipped() {
     let mut s = session!();
     built(&s);
-    flip(&file(&s, "lengths.part"), 0.27);
+    flip(&file(&s, "lengths.part"), 0.3);
     told_and_mended(&mut s);
 }
 
@@ -87,7 +91,7 @@ fn index_codes_flipped() {
 fn index_access_flipped() {
     let mut s = session!();
     built(&s);
-    flip(&file(&s, "access.part"), 0.16);
+    flip(&file(&s, "access.part"), 0.3);
     told_and_mended(&mut s);
 }
 
@@ -122,6 +126,23 @@ fn index_lexical_flipped() {
     told_and_mended(&mut s);
 }
 
+/// The settings under which four passages get a graph.
+const GRAPH: &str = "--setting graph.from_passages=1";
+
+#[test]
+fn index_graph_flipped() {
+    let mut s = session!();
+    s.pumps();
+    assert_eq!(s.prepare(&format!("build {GRAPH}")).code, 0);
+    flip(&file(&s, "graph.part"), 0.2);
+    assert_ne!(s.run(&format!("verify {GRAPH}")).code, 0);
+    assert_eq!(s.run(&format!("search 'dry seal' -k 1 {GRAPH} --dense graph")).code, 4);
+    s.say("the exact scan needs no graph");
+    assert_eq!(s.run(&format!("search 'dry seal' -k 1 {GRAPH}")).code, 0);
+    assert_eq!(s.prepare(&format!("build --full {GRAPH}")).code, 0);
+    assert_eq!(s.prepare(&format!("search 'dry seal' {GRAPH} --dense graph")).code, 0);
+}
+
 /// Any bit of any file: told or harmless, never a panic.
 #[test]
 fn index_flipped_anywhere() {
@@ -131,13 +152,17 @@ fn index_flipped_anywhere() {
         let path = file(&s, ending);
         let good = fs::read(&path).unwrap();
         let whole = s.prepare("search 'dry seal' -k 1").stdout;
-        for step in 0..20 {
-            flip(&path, f64::from(step) / 20.0);
+        for step in 0..STEPS {
+            flip(&path, f64::from(step) / f64::from(STEPS));
             let found = s.prepare("search 'dry seal' -k 1");
-            assert!([0, 4].contains(&found.code), "{ending} at {step}/20: {}", found.stderr);
-            assert!(!found.stderr.contains("panicked"), "{ending} at {step}/20: {}", found.stderr);
+            assert!([0, 4].contains(&found.code), "{ending} at {step}/{STEPS}: {}", found.stderr);
+            assert!(
+                !found.stderr.contains("panicked"),
+                "{ending} at {step}/{STEPS}: {}",
+                found.stderr
+            );
             if found.code == 0 {
-                assert_eq!(found.stdout, whole, "{ending} at {step}/20: a wrong answer");
+                assert_eq!(found.stdout, whole, "{ending} at {step}/{STEPS}: a wrong answer");
             }
             fs::write(&path, &good).unwrap();
         }

@@ -22,7 +22,6 @@ fn questions_wrong() {
         ("neither relevant nor unscoreable", GOOD.replace("    relevant: [PUMP-2]\n", "")),
         ("relevant, and empty", GOOD.replace("[PUMP-2]", "[]")),
         ("a group of none", GOOD.replace("[PUMP-2]", "[[]]")),
-        ("a block in two groups", GOOD.replace("[PUMP-2]", "[PUMP-2, PUMP-2]")),
         ("no text", GOOD.replace("Which code?", "\"\"")),
         ("a key missing", GOOD.replace("    kind: table\n", "")),
         ("broken YAML", GOOD.replace("[PUMP-2]", "[PUMP-2")),

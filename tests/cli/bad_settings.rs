@@ -40,6 +40,15 @@ fn settings_out_of_range() {
         "passage.max_tokens=1",
         "passage.overlap_tokens=200",
         "text.language=klingon",
+        "search.alpha=2",
+        "search.fusion=sum",
+        "search.rrf_k=0",
+        "search.ef=1",
+        "search.bm25.b=-1",
+        "search.bm25.k1=5000",
+        "graph.builder=faiss",
+        "graph.m=1",
+        "graph.ef_construction=0",
     ] {
         assert_eq!(s.run(&format!("search seals --setting {wrong}")).code, 4, "{wrong}");
     }

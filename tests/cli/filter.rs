@@ -33,7 +33,7 @@ fn hashes(line: &str) -> String {
             continue;
         }
         let hex = rest[..word].bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        let hash = hex && HASH_LENGTHS.contains(&word);
+        let hash = hex && HASH_LENGTHS.contains(&word) && !out.ends_with('.');
         out.push_str(if hash { "[HASH]" } else { &rest[..word] });
         rest = &rest[word..];
     }
@@ -86,6 +86,8 @@ fn numbers(line: &str) -> String {
         }
         if out.ends_with("process ") {
             out.push_str("[PID]");
+        } else if out.ends_with(", of which ") {
+            out.push_str("[TIME]");
         } else if decimals > DECIMALS_MAX {
             let value: f64 = number.parse().unwrap();
             out.push_str(&format!("{value:.4}"));
@@ -109,6 +111,8 @@ fn what_changes_is_named_and_nothing_else() {
         ("  \"size_bytes\": 17,\n", "  \"size_bytes\": [SIZE],\n"),
         ("process 4711 is building", "process [PID] is building"),
         ("\"score\": 0.68912345678,", "\"score\": 0.6891,"),
+        ("0.689123456789 atlas", "0.6891 atlas"),
+        ("total       481.3 µs, of which 3.5 between", "total [TIME], of which [TIME] between"),
         (" 1  0.745  WARR-R2-2-p0", " 1  0.745  WARR-R2-2-p0"),
     ];
     for (written, shown) in cases {

@@ -47,6 +47,8 @@ fn leakage_unproven() {
     s.say("the control may not read it either");
     case(&s, "customer", PRICE, "PRICE-2026-3", "staff");
     assert_eq!(s.run("leakage").code, 2);
+    let json = s.run_json("leakage --format json");
+    assert_eq!((&json["leaks"], &json["unproven"]), (&0.into(), &1.into()));
 }
 
 #[test]
@@ -55,6 +57,7 @@ fn leakage_of_an_empty_set() {
     s.bikes();
     s.write("evals/atlas-bikes/leakage.yaml", "corpus: atlas-bikes\ncases: []\n");
     assert_eq!(s.run("leakage").code, 2);
+    assert_eq!(s.run_json("leakage --format json")["gate"], "failed");
 }
 
 #[test]

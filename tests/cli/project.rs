@@ -88,6 +88,18 @@ fn status_json() {
 }
 
 #[test]
+fn an_index_with_a_graph() {
+    let mut s = session!();
+    s.pumps();
+    s.edit("atlas.toml", "index = ", "graph.from_passages = 1\nindex = ");
+    s.run("build");
+    s.run("status");
+    s.run("verify");
+    s.run("search 'dry seal' -k 1 --explain --dense graph");
+    s.run("search 'dry seal' -k 1 --explain --dense auto");
+}
+
+#[test]
 fn a_folder_without_settings() {
     let mut s = session!();
     s.run("search oil");

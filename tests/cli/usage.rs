@@ -46,6 +46,16 @@ fn help_of_leakage() {
 }
 
 #[test]
+fn help_of_why() {
+    session!().run("why --help");
+}
+
+#[test]
+fn help_of_promote() {
+    session!().run("promote --help");
+}
+
+#[test]
 fn wrong_arguments() {
     let mut s = session!();
     for line in [
