@@ -8,8 +8,7 @@
 //! Reading: µs, p50, all cases in turns in one run, one thread. Our scorer is beside tantivy at the same
 //! depth: `ratio` is ours / tantivy. `same` says how many of its results were those of the exhaustive
 //! oracle, rows, scores and order, bit for bit; `overlap` is the share of our first 10 that tantivy has
-//! among its own (it rounds lengths to a byte and its statistics are those of all passages, so less than
-//! 1 is expected).
+//! among its own: it counts stop words in a length and rounds it to a byte, so less than 1 is expected.
 #![allow(clippy::unwrap_used, reason = "a bench stops at the first surprise")]
 
 mod common;

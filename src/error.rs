@@ -90,6 +90,14 @@ impl Error {
         Self::Io { doing, path: path.into(), source }
     }
 
+    /// A failure to read `path` as text: an input fault when it is not UTF-8, else the system's.
+    pub fn reading(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::InvalidData {
+            return Self::input(path, None, "it is not UTF-8", "save it as UTF-8");
+        }
+        Self::io(doing, path, source)
+    }
+
     /// A fault in a file written by a person.
     pub fn input(
         path: impl Into<PathBuf>,
@@ -157,9 +165,71 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// The complaint of a parser (serde's, for YAML, JSON or TOML) in our words, without its own place,
+/// and what could have been meant, as a question. `before` is what stands before the fault on its
+/// line, for the name of a key; it may be empty.
+pub fn complaint(message: &str, before: &str) -> (String, Option<String>) {
+    let message = message.lines().next().unwrap_or_default();
+    let message = message.split(" at line ").next().unwrap_or(message).trim();
+    let quoted = |start: &str| {
+        let (word, rest) = message.strip_prefix(start)?.split_once('`')?;
+        Some((word, rest.split_once("expected ").map_or("", |(_, expected)| expected)))
+    };
+    if let Some((word, known)) = quoted("unknown field `") {
+        let known = known.strip_prefix("one of ").unwrap_or(known);
+        let known = known.split(", ").flat_map(|keys| keys.split(" or "));
+        let near = nearest(word, known.map(|key| key.trim_matches('`')));
+        let meant = near.map(|near| format!("did you mean `{near}`?"));
+        return (format!("unknown key `{word}`"), meant);
+    }
+    if let Some((word, _)) = quoted("missing field `") {
+        return (format!("the key `{word}` is missing"), None);
+    }
+    if message.contains("expected sequence start") {
+        let key = before.trim_end().strip_suffix(':').unwrap_or_default();
+        let key = key.rsplit(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').next();
+        let key = key.filter(|key| !key.is_empty());
+        let what = key.map_or_else(|| "what stands here".to_owned(), |key| format!("`{key}`"));
+        return (format!("{what} must be a list"), None);
+    }
+    let problem = match message {
+        "EOF while parsing a string" => "a text is not closed",
+        _ if message.contains("did not match any variant") => {
+            "what stands here must be a text or a list of texts"
+        }
+        _ if message.starts_with("EOF while parsing") => "it ends too early",
+        _ if message.starts_with("invalid type: sequence") => "it is a list",
+        _ => message,
+    };
+    (problem.to_owned(), None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_parser_is_put_into_our_words() {
+        let said = |message: &str, before: &str| match complaint(message, before) {
+            (problem, Some(meant)) => format!("{problem}; {meant}"),
+            (problem, None) => problem,
+        };
+        let meant = "unknown key `reads`; did you mean `read`?";
+        assert_eq!(said("unknown field `reads`, expected one of id, read at line 3", ""), meant);
+        assert_eq!(said("unknown field `reads`, expected `id` or `read`", ""), meant);
+        assert_eq!(said("unknown field `zzz`, expected `read`", ""), "unknown key `zzz`");
+        assert_eq!(
+            said("missing field `text` at line 1 column 3", ""),
+            "the key `text` is missing"
+        );
+        let list = "expected sequence start at line 1, column 9";
+        assert_eq!(said(list, "  a: { read: "), "`read` must be a list");
+        assert_eq!(said(list, "  "), "what stands here must be a list");
+        assert_eq!(
+            said("EOF while parsing a string at line 1 column 9", ""),
+            "a text is not closed"
+        );
+    }
 
     #[test]
     fn messages_name_place_problem_and_way_out() {

@@ -314,7 +314,6 @@ fn a_scope_of_another_generation_is_refused() {
 
 /// Rows of two generations of one size are told apart by nothing that a scope holds.
 #[test]
-#[ignore = "the guard compares numbers of rows, so a scope of before a document was closed still opens it"]
 fn a_scope_of_another_generation_of_the_same_size_is_refused() {
     let home = Home::new(POLICY);
     let old = home.index().scope(home.askers().get("bob")).unwrap();
@@ -336,7 +335,6 @@ fn narrowing_never_widens_a_scope() {
 
 /// The front matter of a document that is readable in part names the titles of its closed sections.
 #[test]
-#[ignore = "`sections` counts as metadata, so its keys are known to filters and suggested in messages"]
 fn the_title_of_a_closed_section_is_not_suggested() {
     let home = Home::new(POLICY);
     let index = home.index();

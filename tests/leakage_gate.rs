@@ -422,7 +422,6 @@ fn a_set_without_cases_is_read_and_fails_the_gate() {
 
 /// A block that reaches the context alone, past every list, and that the case does not name.
 #[test]
-#[ignore = "the context is held against the forbidden blocks of the case alone, not against the policy"]
 fn a_context_that_no_stage_lists_is_held_against_the_policy() {
     let row = GATE.row("SKU-7735-4");
     let engine = Engine(|request: &Request| with_a_neighbours_snippet(request, row));
@@ -432,7 +431,6 @@ fn a_context_that_no_stage_lists_is_held_against_the_policy() {
 
 /// An engine whose trace leaves stages out has nothing to be compared by.
 #[test]
-#[ignore = "`twin::difference` compares the stages that both have, and neither their number nor the context"]
 fn a_trace_without_stages_differs_from_the_twin() {
     let case = GATE.case("leak-001");
     let asker = GATE.asker(&case.asker);

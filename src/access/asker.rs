@@ -53,10 +53,15 @@ struct File {
 impl Askers {
     /// Reads `path`; an unknown key or a name that stands twice is an error with its line.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Error::io("reading askers", path, e))?;
+        if !path.exists() {
+            let help = "write it, or name another as `askers` in atlas.toml";
+            return Err(Error::input(path, None, "there is no such file of askers", help));
+        }
+        let text =
+            fs::read_to_string(path).map_err(|e| Error::reading("reading askers", path, e))?;
         let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         let file: File = serde_saphyr::from_str_with_options(&text, options)
-            .map_err(|fault| super::policy::not_yaml(path, &fault))?;
+            .map_err(|fault| super::policy::not_yaml(path, &text, "users", &fault))?;
         let mut askers: Vec<Asker> = Vec::with_capacity(file.users.len());
         for spanned in file.users {
             let line = spanned.referenced.line();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::corpus::{Metadata, Value};
 
 /// Prefix of the metadata keys that classify single sections; see [`label`].
-const SECTIONS: &str = "sections.";
+pub const SECTIONS: &str = "sections.";
 
 /// The facts that a policy decides on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Label;
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result, complaint, nearest};
 
 /// Something that an asker may claim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -80,10 +80,11 @@ const NOBODY: &str = "nobody";
 impl Policy {
     /// Reads `path`. A policy that cannot be read is an error, never an open one.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Error::io("reading policy", path, e))?;
+        let text =
+            fs::read_to_string(path).map_err(|e| Error::reading("reading policy", path, e))?;
         let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         let file: File = serde_saphyr::from_str_with_options(&text, options)
-            .map_err(|fault| not_yaml(path, &fault))?;
+            .map_err(|fault| not_yaml(path, &text, "classifications", &fault))?;
         if file.classifications.is_empty() {
             let problem = "`classifications` lists none, so nobody could read anything";
             return Err(Error::input(path, None, problem, "list at least one"));
@@ -172,17 +173,29 @@ impl Policy {
     }
 }
 
-pub(super) fn not_yaml(path: &Path, fault: &serde_saphyr::Error) -> Error {
-    let line = fault.location().map(|place| place.line());
-    let message = fault.to_string();
-    let message = message.lines().next().unwrap_or_default();
-    let message = message.split(" at line ").next().unwrap_or(message).to_owned();
-    Error::input(
-        path,
-        line,
-        message,
-        "the form is described in corpus/README.md, \"Who may read what\"",
-    )
+/// The fault of a policy, or of a file of askers, which must have the key `needed`.
+pub(super) fn not_yaml(
+    path: &Path,
+    text: &str,
+    needed: &str,
+    fault: &serde_saphyr::Error,
+) -> Error {
+    if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        let form = "the form is described in corpus/README.md, \"Who may read what\"";
+        return Error::input(path, None, format!("the file is empty; it needs {needed}"), form);
+    }
+    let place = fault.location();
+    let before = place.and_then(|place| {
+        let line = text.lines().nth((place.line() as usize).checked_sub(1)?)?;
+        Some(line.chars().take((place.column() as usize).saturating_sub(1)).collect::<String>())
+    });
+    let (problem, meant) = complaint(&fault.to_string(), &before.unwrap_or_default());
+    let line = place.map(|place| place.line());
+    if problem.ends_with("must be a list") {
+        return Error::input(path, line, problem + ", such as [staff, sales]", "");
+    }
+    let form = "the form is described in corpus/README.md, \"Who may read what\"";
+    Error::input(path, line, problem, meant.as_deref().unwrap_or(form))
 }
 
 #[cfg(test)]
@@ -262,7 +275,11 @@ default: nobody
         let said = fault("classifications:\n  a: { read: [[]] }\n");
         assert!(said.contains("an empty alternative"), "{said}");
         let said = fault("classifications:\n  a: { reads: [everyone] }\n");
-        assert!(said.starts_with(":2: unknown field `reads`"), "{said}");
+        assert_eq!(said, ":2: unknown key `reads`; did you mean `read`?");
+        let said = fault("classifications:\n  a: { read: everyone }\n");
+        assert_eq!(said, ":2: `read` must be a list, such as [staff, sales]");
+        let said = fault("# nothing\n");
+        assert!(said.starts_with(": the file is empty; it needs classifications"), "{said}");
         let said = fault("classifications:\n  public: { read: [everyone] }\ndefault: publik\n");
         assert!(said.contains("did you mean `public`?"), "{said}");
         assert!(Policy::read(Path::new("/nonexistent/access.yaml")).is_err());

@@ -14,19 +14,20 @@ pub struct Scope {
     readable: Arc<Bitmap>,
     allowed: Arc<Bitmap>,
     restricted: bool,
+    of: Option<u64>,
 }
 
 impl Scope {
     /// The scope of everyone in a project whose access is open: all `passages`, under no policy.
     pub fn everyone(passages: u32) -> Self {
         let all = Arc::new(Bitmap::all(passages));
-        Self { readable: Arc::clone(&all), allowed: all, restricted: false }
+        Self { readable: Arc::clone(&all), allowed: all, restricted: false, of: None }
     }
 
     /// The scope that a policy resolved to.
     pub fn restricted(readable: Bitmap) -> Self {
         let readable = Arc::new(readable);
-        Self { allowed: Arc::clone(&readable), readable, restricted: true }
+        Self { allowed: Arc::clone(&readable), readable, restricted: true, of: None }
     }
 
     /// The same asker's scope, with only `filter` allowed as candidates.
@@ -35,8 +36,24 @@ impl Scope {
         Self { allowed: Arc::new(self.allowed.and(filter)), ..self.clone() }
     }
 
+    /// The same scope, bound to the generation with this stamp: any other refuses it.
+    #[must_use]
+    pub fn bound_to(self, stamp: u64) -> Self {
+        Self { of: Some(stamp), ..self }
+    }
+
+    /// The stamp of the generation that it is of; `None` for a scope made by hand.
+    pub const fn stamp(&self) -> Option<u64> {
+        self.of
+    }
+
     /// What statistics are taken over.
     pub fn readable(&self) -> &Bitmap {
+        &self.readable
+    }
+
+    /// The same, shared: two scopes with the same set of readable rows can be told by it.
+    pub fn readable_shared(&self) -> &Arc<Bitmap> {
         &self.readable
     }
 

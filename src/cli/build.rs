@@ -9,6 +9,7 @@ use atlas::error::{Error, Result};
 use atlas::format::Manifest;
 use atlas::index::{self, BuildReport, Index, Progress};
 use atlas::project::{Project, Staleness};
+use atlas::report::counted;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -33,6 +34,14 @@ pub struct BuildArgs {
 pub fn run(args: &BuildArgs, global: &Global, out: &mut Output) -> Result<Exit> {
     let mut project = project(global)?;
     if let Some(corpus) = &args.corpus {
+        if *corpus != project.corpus && global.index.is_none() {
+            note(&format!(
+                "this index is of {}, and the project's corpus is {}: the next command will build it \
+                 again; keep both with `--index DIR`",
+                corpus.display(),
+                project.corpus.display()
+            ));
+        }
         project.corpus = corpus.clone();
     }
     project.file.reading.strict |= args.strict;
@@ -99,11 +108,11 @@ fn report_json(
 fn text(report: &BuildReport, steps: &Steps, out: &mut Output) {
     let (m, changed) = (&report.manifest, &report.changed);
     out.line(format!(
-        "generation {}: {} documents, {} blocks, {} passages, {} on disk",
+        "generation {}: {}, {}, {}, {} on disk",
         m.generation,
-        m.documents,
-        m.blocks,
-        m.passages,
+        counted(m.documents, "document"),
+        counted(m.blocks, "block"),
+        counted(m.passages, "passage"),
         bytes(m.size_bytes())
     ));
     out.line(format!(
@@ -155,9 +164,9 @@ pub fn ensure(project: &Project) -> Result<Index> {
     let total: f64 = steps.done.iter().map(|(_, ms)| ms).sum();
     let m = &report.manifest;
     note(&format!(
-        "built {} passages of {} documents in {}",
-        m.passages,
-        m.documents,
+        "built {} of {} in {}",
+        counted(m.passages, "passage"),
+        counted(m.documents, "document"),
         duration(total)
     ));
     for why in &report.closed {

@@ -14,9 +14,8 @@ use super::{Exit, Format, Global};
 /// Arguments of `init`.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Folder of documents
-    #[arg(default_value = ".")]
-    folder: PathBuf,
+    /// Folder of documents [default: `--project`, or this one]
+    folder: Option<PathBuf>,
 }
 
 const SETTINGS: &str = r#"# A project: where its documents, index and question sets lie. Paths are relative to this file.
@@ -27,7 +26,7 @@ evals = "evals"
 # Who may read what. "open": everyone reads everything.
 access = "open"
 
-# Every other setting has a default; `atlas help build` and ARCHITECTURE.md list them. Some:
+# Every other setting has a default. Some of them:
 #
 # [passage]
 # max_tokens = 256        # estimated tokens in a passage
@@ -58,10 +57,11 @@ questions:
 
 /// Writes `atlas.toml` and an example question set; touches nothing that exists.
 pub fn run(args: &InitArgs, global: &Global, out: &mut Output) -> Result<Exit> {
-    let folder = &args.folder;
+    let here = PathBuf::from(".");
+    let folder = args.folder.as_ref().or(global.project.as_ref()).unwrap_or(&here);
     if !folder.is_dir() {
-        let fault = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(Error::io("opening folder", folder, fault));
+        let help = "create it first, or name another";
+        return Err(Error::input(folder, None, "it is not a folder", help));
     }
     let project = folder.join(PROJECT_FILE);
     if project.exists() {

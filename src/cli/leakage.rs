@@ -9,6 +9,7 @@ use atlas::eval::questions::QuestionSet;
 use atlas::eval::twin::Plan;
 use atlas::index::Index;
 use atlas::project::Project;
+use atlas::report::counted;
 use atlas::search::{Request, Retriever as _, Searcher};
 use clap::Args;
 use serde_json::json;
@@ -141,10 +142,8 @@ fn text(report: &Report, twins: Option<&Twins>, out: &mut Output) {
         report.leaks()
     ));
     if let Some(bound) = report.bound() {
-        out.line(format!(
-            "            {n} clean cases still allow a rate of up to {:.1} %",
-            bound * 100.0
-        ));
+        let clean = counted(report.clean(), "clean case");
+        out.line(format!("            {clean} still allow a rate of up to {:.1} %", bound * 100.0));
     }
     if let Some(twins) = twins {
         out.line(format!(

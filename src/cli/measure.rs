@@ -15,6 +15,7 @@ use atlas::report::{MeasureReport, Receipt, counted, measure_json, measure_text,
 use atlas::search::Searcher;
 use clap::Args;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::output::{Output, note, one_line, today};
 use super::search::ModeArg;
@@ -111,7 +112,7 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
     let measured = measure(&searcher, &index, &settings, &set, options, &scope_of)?;
     export(args, &index, &set, &measured)?;
     if args.sweep {
-        sweep_text(&index, &settings, &set, &measured, out)?;
+        run_sweep(&index, &settings, &set, &measured, global.format, out)?;
         return Ok(Exit::Done);
     }
     let sets = vec![(set.name.clone(), set.hash.clone())];
@@ -148,7 +149,7 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
             out.line("");
             out.text(timing_text(&report.sets[0]));
             if report.show_questions && !set.by_document {
-                closing(&set, &report.sets[0], out);
+                closing(&set, &report.sets[0], &project, out);
             }
         }
     }
@@ -322,12 +323,15 @@ fn export(
 }
 
 /// One real hit, one miss with its cause, and what to try next.
-fn closing(set: &QuestionSet, measured: &Measurement, out: &mut Output) {
+fn closing(set: &QuestionSet, measured: &Measurement, project: &Project, out: &mut Output) {
     let text = |measured: &Measured| {
         let asked = set.questions.iter().find(|question| question.id == measured.id);
         asked.map_or_else(String::new, |question| one_line(&question.question, 70))
     };
     let scored = || measured.scored(None);
+    if scored().next().is_none() {
+        return;
+    }
     out.line("");
     if let Some(hit) = scored().find(|q| q.value("rank") == Some(1.0)) {
         let block = hit.supplied.first().map_or("", |block| block.reference.as_str());
@@ -351,48 +355,75 @@ fn closing(set: &QuestionSet, measured: &Measurement, out: &mut Output) {
             "no miss     every question got its evidence; look at precision, and try --held-out",
         ),
     }
+    // Whoever measures this repository has not installed the program yet.
+    if !project.folder.join("Cargo.toml").is_file() {
+        return;
+    }
     out.line("try next    cargo install --path .    then, in a folder of your own:");
     out.line("            atlas init && atlas search \"a question about it\"");
 }
 
-fn sweep_text(
+fn run_sweep(
     index: &Index,
     settings: &atlas::search::Settings,
     set: &QuestionSet,
     measured: &Measurement,
+    format: Format,
     out: &mut Output,
 ) -> Result<()> {
-    out.line(format!(
-        "{}: what a minimum score would do, over {} scored questions",
-        set.name,
-        measured.scored(None).count()
-    ));
-    out.line("  min-score   hit  recall  precision  tokens  blocks  empty");
     let drop = sweep::first_drop(index, settings, set, measured)?;
     let mut values: Vec<f64> = (0..20).map(|step| f64::from(step) / 20.0).collect();
     values.extend(drop);
     values.push(settings.min_score);
     values.sort_by(f64::total_cmp);
     values.dedup();
-    for value in values {
-        let step = sweep::at(index, settings, set, measured, value)?;
+    let steps: Result<Vec<sweep::Step>> =
+        values.into_iter().map(|value| sweep::at(index, settings, set, measured, value)).collect();
+    let steps = steps?;
+    let scored = measured.scored(None).count();
+    let breakpoints = sweep::breakpoints(measured).len();
+    if format == Format::Json {
+        out.json(&json!({
+            "set": set.name,
+            "scored": scored,
+            "breakpoints": breakpoints,
+            "holds_to": drop,
+            "in_force": settings.min_score,
+            "steps": steps,
+        }));
+        return Ok(());
+    }
+    out.line(format!(
+        "{}: what a minimum score would do, over {}",
+        set.name,
+        counted(scored, "scored question")
+    ));
+    out.line("  min-score   hit  recall  precision  tokens  blocks  empty");
+    for step in &steps {
         let mark = match drop {
-            Some(last) if value == last => "  recall holds up to here and falls just above",
-            _ if value == settings.min_score => "  in force",
+            Some(last) if step.min_score == last => {
+                "  recall holds up to here and falls just above"
+            }
+            _ if step.min_score == settings.min_score => "  in force",
             _ => "",
         };
         out.line(format!(
-            "  {value:9.4}  {:.2}  {:6.2}  {:9.2}  {:6.0}  {:6.2}  {:5}{mark}",
-            step.hit, step.recall, step.precision, step.tokens, step.blocks, step.empty
+            "  {:9.4}  {:.2}  {:6.2}  {:9.2}  {:6.0}  {:6.2}  {:5}{mark}",
+            step.min_score,
+            step.hit,
+            step.recall,
+            step.precision,
+            step.tokens,
+            step.blocks,
+            step.empty
         ));
     }
-    let steps = sweep::breakpoints(measured).len();
     match drop {
         Some(last) => out.line(format!(
-            "  {steps} breakpoints; margin of the value in force below the drop: {:.4}",
+            "  {breakpoints} breakpoints; margin of the value in force below the drop: {:.4}",
             last - settings.min_score
         )),
-        None => out.line(format!("  {steps} breakpoints; no value lowers recall")),
+        None => out.line(format!("  {breakpoints} breakpoints; no value lowers recall")),
     }
     Ok(())
 }

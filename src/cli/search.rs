@@ -111,6 +111,9 @@ pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit>
     if let Some(why) = why {
         note(&why);
     }
+    if project.policy.is_none() && args.asker.is_some() {
+        note("the project is open, so everyone reads everything; `--as` changes nothing");
+    }
     let scope = index.scope(asker)?;
     // Under an empty scope no key is known; the message above says all there is to say.
     let scope =
@@ -249,7 +252,7 @@ fn text(
         }
         let trace = &outcome.trace;
         out.line(format!(
-            "{:9}  {:8.1} µs, of which {:.1} between the stages",
+            "{:9}  {:8.1} µs, of which {:.1} µs between the stages",
             "total",
             trace.total_us,
             trace.gap_us()

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use atlas::access::Scope;
 use atlas::error::{Error, Result};
 use atlas::eval::measurement::{Measurement, Options, measure};
 use atlas::eval::questions::{Question, QuestionSet};
@@ -13,7 +14,7 @@ use atlas::search::{Fusion, Mode, Outcome, Request, Retriever as _, Searcher};
 use clap::Args;
 use serde_json::json;
 
-use super::output::Output;
+use super::output::{Output, note};
 use super::{Exit, Format, Global, build, project};
 
 /// Arguments of `why`.
@@ -113,15 +114,13 @@ struct Tried {
 pub fn run(args: &WhyArgs, global: &Global, out: &mut Output) -> Result<Exit> {
     let project = project(global)?;
     let index = Arc::new(build::ensure(&project)?);
-    let Some(unit) = units::parse(index.passages(), &args.reference)? else {
-        let blocks = units::all_blocks(index.passages())?;
-        let near = atlas::error::nearest(&args.reference, blocks.iter().map(String::as_str));
-        let help = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        let expected = format!("a document, block or passage of the index{help}");
-        return Err(Error::invalid("REF", format!("`{}`", args.reference), expected));
-    };
+    let (asker, why) = project.asker(args.asker.as_deref());
+    if let Some(why) = why {
+        note(&why);
+    }
+    let scope = index.scope(asker)?;
+    let unit = named(&index, &scope, &args.reference)?;
     let searcher = Searcher::new(Arc::clone(&index), project.file.search.clone())?;
-    let scope = project.scope(&index, args.asker.as_deref())?;
     let outcome = searcher.retrieve(&Request::new(&args.question, scope.clone()))?;
     let mut stages = Vec::new();
     for stage in &outcome.trace.stages {
@@ -138,10 +137,8 @@ pub fn run(args: &WhyArgs, global: &Global, out: &mut Output) -> Result<Exit> {
         stages.push((stage.name, place, stage.list.len(), stage.note.clone()));
     }
     let arrived = context_place(&index, &unit, &outcome)?.is_some();
-    let readable = rows_of(&index, &unit)?.iter().any(|row| scope.readable().contains(*row));
-    let verdict = verdict(arrived, readable, &stages);
-    let tried =
-        if arrived || !readable { Vec::new() } else { trials(&project, &index, args, &unit)? };
+    let verdict = verdict(arrived, &stages);
+    let tried = if arrived { Vec::new() } else { trials(&project, &index, args, &unit)? };
     match global.format {
         Format::Json => {
             let stages: Vec<_> = stages
@@ -166,11 +163,14 @@ pub fn run(args: &WhyArgs, global: &Global, out: &mut Output) -> Result<Exit> {
             }
             out.line(format!("\n{verdict}"));
             if !tried.is_empty() {
-                out.line("\nsingle changes        place  development questions gained and lost");
+                out.line(format!(
+                    "\n{:52}  place  development questions gained and lost",
+                    "single changes"
+                ));
                 for one in &tried {
                     let place = one.place.map_or_else(|| "-".to_owned(), |place| place.to_string());
                     out.line(format!(
-                        "  {:50}  {place:>3}  +{} -{}",
+                        "  {:50}  {place:>5}  +{} -{}",
                         one.name, one.gained, one.lost
                     ));
                 }
@@ -188,11 +188,8 @@ pub fn run(args: &WhyArgs, global: &Global, out: &mut Output) -> Result<Exit> {
 
 type Place = (&'static str, Option<(usize, f64)>, usize, String);
 
-fn verdict(arrived: bool, readable: bool, stages: &[Place]) -> String {
+fn verdict(arrived: bool, stages: &[Place]) -> String {
     let found = |name: &str| stages.iter().any(|(own, place, ..)| *own == name && place.is_some());
-    if !readable {
-        return "the asker may not read it, so no stage may list it".to_owned();
-    }
     if arrived {
         return "it arrived".to_owned();
     }
@@ -203,14 +200,23 @@ fn verdict(arrived: bool, readable: bool, stages: &[Place]) -> String {
     format!("retrieval:ranked_low: lost at {lost}")
 }
 
-fn rows_of(index: &Index, unit: &Unit) -> Result<Vec<u32>> {
-    let mut rows = Vec::new();
-    for row in 0..index.passages().passages_len()? {
-        if covers(unit, &index.passages().reference(row)?) {
-            rows.push(row);
+/// The unit called `reference` that the asker may read. One that is closed to the asker is told like
+/// one that does not exist, and suggestions name what is readable alone.
+fn named(index: &Index, scope: &Scope, reference: &str) -> Result<Unit> {
+    let passages = index.passages();
+    let unit = units::parse(passages, reference)?;
+    let mut blocks = Vec::new();
+    for row in scope.readable().iter() {
+        let own = passages.reference(row)?;
+        if let Some(unit) = unit.as_ref().filter(|unit| covers(unit, &own)) {
+            return Ok(unit.clone());
         }
+        blocks.push(own.block.to_string());
     }
-    Ok(rows)
+    let near = atlas::error::nearest(reference, blocks.iter().map(String::as_str));
+    let help = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    let expected = format!("a document, block or passage that the asker may read{help}");
+    Err(Error::invalid("REF", format!("`{reference}`"), expected))
 }
 
 fn context_place(index: &Index, unit: &Unit, outcome: &Outcome) -> Result<Option<usize>> {

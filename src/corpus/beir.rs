@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json};
 
 use super::markdown::take_title;
 use super::{BodyForm, Document, Metadata, RawFile, Reader, Source, front};
-use crate::error::Result;
+use crate::error::{Result, complaint};
 
 /// Reads `corpus.jsonl` and `corpus.jsonl.zst` at the top of a folder.
 pub struct Beir;
@@ -72,11 +72,11 @@ fn record(source: &RawFile, number: u64, line: &[u8]) -> Result<Option<Document>
     if line.trim_ascii().is_empty() {
         return Ok(None);
     }
+    // Without its end, so that a text which is not closed is told as such.
+    let line = line.trim_ascii_end();
     let mut fields: Map<String, Json> = serde_json::from_slice(line).map_err(|error| {
-        // serde_json counts lines too; here there is only the one.
-        let message = error.to_string();
-        let message = message.split(" at line ").next().unwrap_or(&message);
-        fault(format!("not a JSON object: {message} at column {}", error.column()))
+        let (problem, _) = complaint(&error.to_string(), "");
+        fault(format!("not a JSON object: {problem}"))
     })?;
     let id = match fields.remove("_id") {
         Some(Json::String(id)) => id,
@@ -218,8 +218,12 @@ mod tests {
     #[test]
     fn faults_name_the_line_and_the_field() {
         let cases = [
-            ("{\"_id\": \"a\", \"text\": \"x\"}\n{\"_id\": ", "not a JSON object: EOF"),
-            ("\n[1]", "not a JSON object: invalid type: sequence"),
+            (
+                "{\"_id\": \"a\", \"text\": \"x\"}\n{\"_id\": ",
+                "not a JSON object: it ends too early;",
+            ),
+            ("\n{\"_id\": \"a\", \"text\": \"x\n", "not a JSON object: a text is not closed;"),
+            ("\n[1]", "not a JSON object: it is a list;"),
             ("\n{\"text\": \"x\"}", "no `_id`"),
             ("\n{\"_id\": \"a\"}", "no `text` in record `a`"),
             ("\n{\"_id\": [], \"text\": \"x\"}", "`_id` is neither"),

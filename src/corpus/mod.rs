@@ -15,7 +15,7 @@ mod survey;
 mod value;
 mod walk;
 
-use std::io;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -194,11 +194,7 @@ impl Corpus {
 /// A missing folder, two documents with one id, an unknown id in `subset`, a corpus without any
 /// document, and, with `strict`, the first thing skipped.
 pub fn read(folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
-    let about = folder.metadata().map_err(|fault| Error::io("opening corpus", folder, fault))?;
-    if !about.is_dir() {
-        let fault = io::Error::from(io::ErrorKind::NotADirectory);
-        return Err(Error::io("opening corpus", folder, fault));
-    }
+    require_folder(folder)?;
     let mut gathered = match set_file(folder)? {
         Some(file) => {
             let record = file.record()?;
@@ -209,10 +205,10 @@ pub fn read(folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
     };
     gathered.skipped.sort_by(|left, right| left.path.cmp(&right.path));
     if let Some(first) = gathered.skipped.first().filter(|_| settings.strict) {
-        let help = "mend it, exclude it, or build without `--strict`";
-        return Err(Error::input(folder.join(&first.path), None, &first.reason, help));
+        return Err(first.refused(folder));
     }
     let Gathered { mut documents, skipped, files } = gathered;
+    let skipped: Vec<Skipped> = skipped.into_iter().map(Passed::skipped).collect();
     documents.sort_by(|left, right| {
         let key = |document: &Document| (document.source.path.clone(), document.source.first_line);
         left.id.cmp(&right.id).then_with(|| key(left).cmp(&key(right)))
@@ -232,11 +228,64 @@ pub fn read(folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
     Ok(Corpus { documents, skipped, fingerprint: hasher.finalize().to_hex().to_string(), files })
 }
 
+fn require_folder(folder: &Path) -> Result<()> {
+    let help = "set `corpus` in atlas.toml";
+    match folder.metadata() {
+        Ok(about) if about.is_dir() => Ok(()),
+        Ok(_) => Err(Error::input(folder, None, "it is not a folder", help)),
+        Err(fault) if fault.kind() == ErrorKind::NotFound => {
+            Err(Error::input(folder, None, "there is no such folder", help))
+        }
+        Err(fault) => Err(Error::io("opening corpus", folder, fault)),
+    }
+}
+
+/// Something passed over, its reason still in parts.
+struct Passed {
+    path: String,
+    line: Option<u64>,
+    problem: String,
+    /// The way out; may be empty.
+    help: String,
+}
+
+impl Passed {
+    fn new(path: String, problem: String, help: &str) -> Self {
+        Self { path, line: None, problem, help: help.to_owned() }
+    }
+
+    /// The fault met while reading `file`.
+    fn by(file: &RawFile, fault: Error) -> Self {
+        let (line, problem, help) = match fault {
+            Error::Input { line, problem, help, .. } => (line, problem, help),
+            Error::Io { source, .. } => {
+                (None, format!("it could not be read: {source}"), String::new())
+            }
+            other => (None, other.to_string(), String::new()),
+        };
+        Self { path: file.path.clone(), line, problem, help }
+    }
+
+    fn skipped(self) -> Skipped {
+        let Self { path, line, problem, help } = self;
+        let line = line.map_or_else(String::new, |line| format!("line {line}: "));
+        let help = if help.is_empty() { help } else { format!("; {help}") };
+        Skipped { path, reason: format!("{line}{problem}{help}") }
+    }
+
+    /// The error that it is where nothing may be passed over.
+    fn refused(&self, folder: &Path) -> Error {
+        let own = Some(self.help.as_str()).filter(|help| !help.is_empty());
+        let help = own.unwrap_or("mend it, exclude it, or build without `--strict`");
+        Error::input(folder.join(&self.path), self.line, &self.problem, help)
+    }
+}
+
 /// What was read so far, in no promised order.
 #[derive(Default)]
 struct Gathered {
     documents: Vec<Document>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<Passed>,
     files: Vec<FileRecord>,
 }
 
@@ -272,26 +321,27 @@ fn walk_folder(folder: &Path, settings: &CorpusSettings) -> Result<Gathered> {
 
 /// Reads one file; every fault becomes a reason to skip it.
 fn read_file(file: &RawFile, settings: &CorpusSettings) -> Gathered {
-    let skip = |reason: String, files: Vec<FileRecord>| Gathered {
-        skipped: vec![Skipped { path: file.path.clone(), reason }],
+    let skip = |passed: Passed, files: Vec<FileRecord>| Gathered {
+        skipped: vec![passed],
         files,
         ..Gathered::default()
     };
     let record = match file.record() {
         Ok(record) => record,
-        Err(fault) => return skip(reason(&fault), Vec::new()),
+        Err(fault) => return skip(Passed::by(file, fault), Vec::new()),
     };
     if record.size_bytes > settings.max_file_bytes {
         let (size, limit) = (record.size_bytes, settings.max_file_bytes);
-        let reason = format!("{size} bytes, above `max_file_bytes` = {limit}; split the file");
-        return skip(reason, vec![record]);
+        let problem = format!("{size} bytes, above `max_file_bytes` = {limit}");
+        return skip(Passed::new(file.path.clone(), problem, "split the file"), vec![record]);
     }
     let Some(reader) = walk::reader_of(&file.path) else {
-        return skip("no reader takes it".to_owned(), vec![record]);
+        let problem = "no reader takes it".to_owned();
+        return skip(Passed::new(file.path.clone(), problem, ""), vec![record]);
     };
     match reader.read(file) {
         Ok(documents) => Gathered { files: vec![record], ..sift(documents) },
-        Err(fault) => skip(reason(&fault), vec![record]),
+        Err(fault) => skip(Passed::by(file, fault), vec![record]),
     }
 }
 
@@ -308,21 +358,10 @@ fn sift(documents: Vec<Document>) -> Gathered {
             continue;
         };
         let Source { path, first_line, is_record, .. } = document.source;
-        let reason = if is_record { format!("line {first_line}: {fault}") } else { fault };
-        sifted.skipped.push(Skipped { path, reason });
+        let line = is_record.then_some(first_line);
+        sifted.skipped.push(Passed { path, line, problem: fault, help: String::new() });
     }
     sifted
-}
-
-/// A fault in a file, told without the path, which stands beside it.
-fn reason(fault: &Error) -> String {
-    match fault {
-        Error::Input { line: Some(line), problem, help, .. } => {
-            format!("line {line}: {problem}; {help}")
-        }
-        Error::Io { source, .. } => format!("it could not be read: {source}"),
-        other => other.to_string(),
-    }
 }
 
 /// Two documents of one id cannot both be cited; `documents` are sorted by id and place.

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use super::{CorpusSettings, RawFile, set_file, walk};
-use crate::error::{Error, Result};
+use super::{CorpusSettings, RawFile, require_folder, set_file, walk};
+use crate::error::Result;
 
 /// A file of the corpus, as the file system describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Surveyed {
 /// The files that [`read`](super::read) would read, by path, with their sizes and times. Files that
 /// cannot be looked at are left out, as they would be skipped.
 pub fn survey(folder: &Path, settings: &CorpusSettings) -> Result<Vec<Surveyed>> {
-    folder.metadata().map_err(|fault| Error::io("opening corpus", folder, fault))?;
+    require_folder(folder)?;
     let files = match set_file(folder)? {
         Some(file) => vec![file],
         None => walk::list(folder, settings)?.files,

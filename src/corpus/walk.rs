@@ -5,13 +5,13 @@ use std::path::Path;
 use ignore::WalkBuilder;
 use ignore::overrides::OverrideBuilder;
 
-use super::{CorpusSettings, NOT_DOCUMENTS, RawFile, Reader, Skipped, readers};
+use super::{CorpusSettings, NOT_DOCUMENTS, Passed, RawFile, Reader, readers};
 use crate::error::{Error, Result};
 
 /// The files under a corpus folder, and those passed over, both by path in byte order.
 pub(super) struct Listing {
     pub(super) files: Vec<RawFile>,
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<Passed>,
 }
 
 /// Lists the files that some reader takes.
@@ -24,8 +24,8 @@ pub(super) fn list(folder: &Path, settings: &CorpusSettings) -> Result<Listing> 
         match entry {
             Ok(entry) => sort_in(folder, &entry, &mut listing),
             Err(fault) => {
-                let (path, reason) = named(folder, &fault);
-                listing.skipped.push(Skipped { path, reason });
+                let (path, problem) = named(folder, &fault);
+                listing.skipped.push(Passed::new(path, problem, ""));
             }
         }
     }
@@ -39,13 +39,18 @@ fn builder(folder: &Path, settings: &CorpusSettings) -> Result<WalkBuilder> {
     for pattern in &settings.exclude {
         // A `!` turns the meaning round: without it, an override is a list of what to keep.
         overrides.add(&format!("!{pattern}")).map_err(|fault| {
-            let expected = format!("a pattern as in `.gitignore` ({fault})");
-            Error::invalid("corpus.exclude", format!("`{pattern}`"), expected)
+            // The fault shows the pattern as it was turned round; only its reason is of use.
+            let why = match fault {
+                ignore::Error::Glob { err, .. } => err,
+                other => other.to_string(),
+            };
+            let expected = format!("a pattern as in `.gitignore` ({why})");
+            Error::invalid("reading.exclude", format!("`{pattern}`"), expected)
         })?;
     }
     let overrides = overrides
         .build()
-        .map_err(|fault| Error::invalid("corpus.exclude", fault, "patterns as in `.gitignore`"))?;
+        .map_err(|fault| Error::invalid("reading.exclude", fault, "patterns as in `.gitignore`"))?;
     // Rules of folders above count only within one repository, as git has it.
     let absolute = folder.canonicalize().map_err(|fault| Error::io("finding", folder, fault))?;
     let in_repository = absolute.ancestors().any(|above| above.join(".git").exists());
@@ -66,27 +71,28 @@ fn builder(folder: &Path, settings: &CorpusSettings) -> Result<WalkBuilder> {
 
 fn sort_in(folder: &Path, entry: &ignore::DirEntry, listing: &mut Listing) {
     if let Some(fault) = entry.error() {
-        let (path, reason) = named(folder, fault);
-        listing.skipped.push(Skipped { path, reason });
+        let (path, problem) = named(folder, fault);
+        listing.skipped.push(Passed::new(path, problem, ""));
     }
     let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else { return };
     let (path, readable) = relative(folder, entry.path());
     if NOT_DOCUMENTS.contains(&path.as_str()) {
         return;
     }
-    let reason = if !readable {
-        "its name is not Unicode, so it cannot be cited; rename it".to_owned()
+    let (problem, help) = if !readable {
+        ("its name is not Unicode, so it cannot be cited".to_owned(), "rename it")
     } else if kind.is_symlink() {
-        "it is a symbolic link, and links are not followed; copy the file instead".to_owned()
+        let problem = "it is a symbolic link, and links are not followed".to_owned();
+        (problem, "copy the file instead")
     } else if !kind.is_file() {
-        "it is not a regular file".to_owned()
+        ("it is not a regular file".to_owned(), "")
     } else if reader_of(&path).is_none() {
-        unknown(&path)
+        (unknown(&path), "")
     } else {
         listing.files.push(RawFile { path, location: entry.path().to_owned() });
         return;
     };
-    listing.skipped.push(Skipped { path, reason });
+    listing.skipped.push(Passed::new(path, problem, help));
 }
 
 /// The reader that takes the file by its ending, in any case of letters.

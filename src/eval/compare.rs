@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::bootstrap::{SEED, SignFlip, sign_flip};
 use super::measurement::Measurement;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, complaint};
 
 /// Fewest questions that must change, all one way, for an exact two-sided test to reach 5 %.
 pub const CHANGES_MIN: usize = 6;
@@ -16,6 +16,9 @@ pub const CHANGES_MIN: usize = 6;
 /// A measurement as `measure --format json` wrote it.
 #[derive(Debug, Deserialize)]
 pub struct Recorded {
+    /// Where it was read.
+    #[serde(skip)]
+    path: PathBuf,
     receipt: RecordedReceipt,
     sets: Vec<RecordedSet>,
 }
@@ -80,24 +83,27 @@ pub struct Comparison {
 
 /// Reads a recorded measurement.
 pub fn read(path: &Path) -> Result<Recorded> {
-    let text = fs::read_to_string(path).map_err(|e| Error::io("reading measurement", path, e))?;
-    serde_json::from_str(&text).map_err(|fault| {
-        let help = "write one with `atlas measure --format json > FILE`";
-        Error::input(
-            path,
-            Some(fault.line() as u64),
-            format!("it is no measurement: {fault}"),
-            help,
-        )
-    })
+    let help = "write one with `atlas measure --format json > FILE`";
+    if !path.exists() {
+        return Err(Error::input(path, None, "there is no such measurement", help));
+    }
+    let text =
+        fs::read_to_string(path).map_err(|e| Error::reading("reading measurement", path, e))?;
+    let recorded: Recorded = serde_json::from_str(&text).map_err(|fault| {
+        let (problem, _) = complaint(&fault.to_string(), "");
+        let line = Some(fault.line() as u64);
+        Error::input(path, line, format!("it is no measurement: {problem}"), help)
+    })?;
+    Ok(Recorded { path: path.to_owned(), ..recorded })
 }
 
 /// Compares `now`, measured on the corpus with fingerprint `corpus`, with what was recorded.
 pub fn compare(before: &Recorded, now: &Measurement, corpus: &str) -> Result<Comparison> {
     let Some(set) = before.sets.iter().find(|set| set.name == now.set) else {
         let names: Vec<&str> = before.sets.iter().map(|set| set.name.as_str()).collect();
-        let expected = format!("a measurement of {}", names.join(", "));
-        return Err(Error::invalid("--compare", &now.set, expected));
+        let problem = format!("it measures {}", names.join(", "));
+        let help = format!("expected a measurement of {}", now.set);
+        return Err(Error::input(&before.path, None, problem, help));
     };
     let known: BTreeMap<&str, &RecordedQuestion> =
         set.per_question.iter().map(|question| (question.id.as_str(), question)).collect();

@@ -183,9 +183,15 @@ impl Report {
         !self.cases.is_empty() && self.leaks() == 0 && self.unproven() == 0
     }
 
-    /// The leak rate that this many clean cases still allow, one-sided 95 %; `None` after a leak.
+    /// Cases that are clean and proven.
+    pub fn clean(&self) -> usize {
+        let clean = |case: &&CaseResult| case.stage.is_none() && case.control == Control::Fired;
+        self.cases.iter().filter(clean).count()
+    }
+
+    /// The leak rate that the clean, proven cases still allow, one-sided 95 %; `None` after a leak.
     pub fn bound(&self) -> Option<f64> {
-        if self.leaks() == 0 { upper_limit_after_none(self.cases.len()) } else { None }
+        if self.leaks() == 0 { upper_limit_after_none(self.clean()) } else { None }
     }
 }
 
@@ -277,6 +283,10 @@ fn retrieved(
     }
     let mut context = Vec::with_capacity(outcome.context.len());
     for block in &outcome.context {
+        let reference = index.passages().reference(block.row)?;
+        if closed(&reference) {
+            return Ok(Some(("context".to_owned(), vec![reference.to_string()])));
+        }
         let passage = index.passages().passage(block.row)?;
         let text = index.passages().passage_text(&passage)?;
         let shows = |reference: &&String| {

@@ -4,7 +4,7 @@
 //! groups: all groups are needed, any unit of a group will do. A folder in BEIR layout judges
 //! documents with grades. Both become a [`QuestionSet`], and everything downstream sees only that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use serde_saphyr::Spanned;
 
 use super::judgments::Judgments;
 use super::trec;
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result, complaint, nearest};
 
 /// A question with its judgments.
 #[derive(Debug, Clone)]
@@ -82,22 +82,8 @@ struct Written {
     standing_miss: Option<String>,
 }
 
-/// Keys that a question may have, for the suggestion when one is misspelt.
-const KEYS: [&str; 13] = [
-    "corpus",
-    "kinds",
-    "questions",
-    "id",
-    "question",
-    "kind",
-    "relevant",
-    "unscoreable",
-    "reference",
-    "notes",
-    "filter",
-    "asker",
-    "standing_miss",
-];
+/// Keys at the top of a set.
+const KEYS: [&str; 3] = ["corpus", "kinds", "questions"];
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -118,6 +104,10 @@ impl OneOrMany {
 impl QuestionSet {
     /// Reads the set at `path`: a YAML file, or a folder in BEIR layout.
     pub fn read(path: &Path) -> Result<Self> {
+        if !path.exists() {
+            let help = "write one (the schema is in evals/README.md), or name one with --set FILE";
+            return Err(Error::input(path, None, "there is no question set here", help));
+        }
         if path.is_dir() { read_beir(path) } else { read_yaml(path) }
     }
 
@@ -149,10 +139,11 @@ impl QuestionSet {
 }
 
 fn read_yaml(path: &Path) -> Result<QuestionSet> {
-    let text = fs::read_to_string(path).map_err(|e| Error::io("reading question set", path, e))?;
+    let text =
+        fs::read_to_string(path).map_err(|e| Error::reading("reading question set", path, e))?;
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let file: File = serde_saphyr::from_str_with_options(&text, options)
-        .map_err(|fault| not_a_set(path, &fault))?;
+        .map_err(|fault| not_a_set(path, &text, &fault))?;
     let mut seen = BTreeMap::new();
     let mut questions = Vec::with_capacity(file.questions.len());
     for spanned in file.questions {
@@ -173,18 +164,29 @@ fn read_yaml(path: &Path) -> Result<QuestionSet> {
 }
 
 /// The parser's complaint with its line and, for a misspelt key, the nearest one.
-fn not_a_set(path: &Path, fault: &serde_saphyr::Error) -> Error {
-    let line = fault.location().map(|place| place.line());
-    let message = fault.to_string();
-    let message = message.lines().next().unwrap_or_default();
-    let message = message.split(" at line ").next().unwrap_or(message).to_owned();
-    let unknown = message.split_once("unknown field `").and_then(|(_, rest)| rest.split_once('`'));
-    let near = unknown.and_then(|(word, _)| nearest(word, KEYS));
-    let help = near.map_or_else(
-        || "the schema is in evals/README.md".to_owned(),
-        |near| format!("did you mean `{near}`?"),
-    );
-    Error::input(path, line, message, help)
+fn not_a_set(path: &Path, text: &str, fault: &serde_saphyr::Error) -> Error {
+    let bare = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    if text.lines().all(bare) {
+        let help = "it needs corpus, kinds and questions";
+        return Error::input(path, None, "the file is empty", help);
+    }
+    let states = |line: &str| {
+        let line = line.trim_start_matches(['{', '"']);
+        KEYS.iter().any(|key| line.starts_with(key))
+    };
+    if !text.lines().any(states) {
+        let help = "expected the keys corpus, kinds and questions";
+        return Error::input(path, None, "it is no question set", help);
+    }
+    let place = fault.location();
+    let before = place.and_then(|place| {
+        let line = text.lines().nth((place.line() as usize).checked_sub(1)?)?;
+        Some(line.chars().take((place.column() as usize).saturating_sub(1)).collect::<String>())
+    });
+    let (problem, meant) = complaint(&fault.to_string(), &before.unwrap_or_default());
+    let schema = "the schema is in evals/README.md";
+    let line = place.map(|place| place.line());
+    Error::input(path, line, problem, meant.as_deref().unwrap_or(schema))
 }
 
 fn question(path: &Path, line: u64, written: Written, kinds: &[String]) -> Result<Question> {
@@ -209,7 +211,13 @@ fn question(path: &Path, line: u64, written: Written, kinds: &[String]) -> Resul
     }
     let judgments = match (written.relevant, &written.unscoreable) {
         (Some(groups), None) if !groups.is_empty() => {
-            Judgments::from_groups(groups.into_iter().map(OneOrMany::into_vec))
+            let groups: Vec<Vec<String>> = groups.into_iter().map(OneOrMany::into_vec).collect();
+            let mut named = BTreeSet::new();
+            if let Some(twice) = groups.iter().flatten().find(|unit| !named.insert(*unit)) {
+                let problem = format!("question {id} names `{twice}` twice in `relevant`");
+                return fault(problem, "name each unit once, in one group");
+            }
+            Judgments::from_groups(groups)
                 .map_err(|e| Error::input(path, Some(line), format!("question {id}: {e}"), ""))?
         }
         (None, Some(_)) => Judgments::default(),
@@ -246,21 +254,26 @@ struct BeirQuery {
 /// harness for this layout does; one whose judgments are all zero is unscoreable.
 fn read_beir(folder: &Path) -> Result<QuestionSet> {
     let path = folder.join("queries.jsonl");
+    if !path.exists() {
+        let help = "name a YAML file or a BEIR folder";
+        return Err(Error::input(folder, None, "it is a folder without queries.jsonl", help));
+    }
     let text =
-        fs::read_to_string(&path).map_err(|e| Error::io("reading question set", &path, e))?;
+        fs::read_to_string(&path).map_err(|e| Error::reading("reading question set", &path, e))?;
     let qrels_path = folder.join("qrels").join("test.tsv");
+    if !qrels_path.exists() {
+        let help = "write the judgments there, a line being `question<tab>unit<tab>grade`";
+        return Err(Error::input(qrels_path, None, "there is no such file", help));
+    }
     let qrels = trec::read_beir_qrels(&qrels_path)?;
     let mut questions = Vec::new();
     let mut seen = BTreeMap::new();
     for (at, written) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line = at as u64 + 1;
         let query: BeirQuery = serde_json::from_str(written).map_err(|e| {
-            Error::input(
-                &path,
-                Some(line),
-                format!("it is no question: {e}"),
-                "see the BEIR layout",
-            )
+            let (problem, _) = complaint(&e.to_string(), "");
+            let help = "write one JSON object a line with `_id` and `text`";
+            Error::input(&path, Some(line), format!("it is no question: {problem}"), help)
         })?;
         if let Some(first) = seen.insert(query.id.clone(), line) {
             let problem = format!("question {} stands here and on line {first}", query.id);
@@ -327,15 +340,34 @@ mod tests {
     }
 
     #[test]
+    fn a_set_that_is_not_there_names_the_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = QuestionSet::read(&folder.path().join("no.yaml")).unwrap_err().to_string();
+        assert!(said.contains("no.yaml: there is no question set here; write one"), "{said}");
+        let said = QuestionSet::read(folder.path()).unwrap_err().to_string();
+        let expected = "it is a folder without queries.jsonl; name a YAML file or a BEIR folder";
+        assert!(said.ends_with(expected), "{said}");
+    }
+
+    #[test]
     fn faults_name_the_line_and_the_way_out() {
         let text =
             format!("{HEAD}  - id: a\n    question: Why?\n    kind: table\n    relevent: [A-1]\n");
-        let said = fault(&text);
-        assert!(
-            said.contains("unknown field `relevent`") && said.contains("did you mean `relevant`?"),
-            "{said}"
-        );
-        assert!(said.starts_with(":7: "), "{said}");
+        assert_eq!(fault(&text), ":7: unknown key `relevent`; did you mean `relevant`?");
+        let said = fault(&format!("{HEAD}  - {{id: a, question: W, kind: {{b: c}}}}\n"));
+        let expected = ":4: what stands here must be a text or a list of texts;";
+        assert!(said.starts_with(expected), "{said}");
+        let keys = "corpus, kinds and questions";
+        assert_eq!(fault("# later\n"), format!(": the file is empty; it needs {keys}"));
+        for other in ["# Pumps\n\nA pump.\n", "a: 1\n", "- corpus\n", "7\n"] {
+            let expected = format!(": it is no question set; expected the keys {keys}");
+            assert_eq!(fault(other), expected, "{other}");
+        }
+        for twice in ["[A, A]", "[[A, B], [C, A]]", "[[A, A]]"] {
+            let one = format!("  - {{id: a, question: W, kind: table, relevant: {twice}}}\n");
+            let said = fault(&format!("{HEAD}{one}"));
+            assert!(said.starts_with(":4: question a names `A` twice in `relevant`"), "{said}");
+        }
         let said =
             fault(&format!("{HEAD}  - {{id: a, question: W, kind: tabel, relevant: [A]}}\n"));
         assert_eq!(

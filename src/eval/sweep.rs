@@ -12,7 +12,7 @@ use crate::index::Index;
 use crate::search::Settings;
 
 /// One value of the minimum score.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Step {
     /// The value; a candidate at it stays.
     pub min_score: f64,

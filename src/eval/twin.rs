@@ -85,6 +85,9 @@ pub fn difference(
         stages.iter().map(|stage| stage.list.iter().map(name).collect()).collect()
     };
     let (ours, theirs) = (lists(whole)?, lists(twin)?);
+    if ours.len() != theirs.len() {
+        return Ok(Some(format!("{} stages, {} in the twin", ours.len(), theirs.len())));
+    }
     let stages = whole.1.trace.stages.iter().zip(&twin.1.trace.stages);
     for ((own, other), (ours, theirs)) in stages.zip(ours.iter().zip(&theirs)) {
         let counts = (own.before, own.after, &own.note) == (other.before, other.after, &other.note);
@@ -101,6 +104,15 @@ pub fn difference(
         if let Some(at) = (0..ours.len()).find(|at| ours[*at] != theirs[*at]) {
             return Ok(Some(format!("{}: place {} differs from the twin's", own.name, at + 1)));
         }
+    }
+    let context = |(index, outcome): (&Index, &Outcome)| -> Result<Vec<(String, u64)>> {
+        let name = |block: &crate::search::ContextBlock| {
+            Ok((index.passages().reference(block.row)?.to_string(), block.score.to_bits()))
+        };
+        outcome.context.iter().map(name).collect()
+    };
+    if context(whole)? != context(twin)? {
+        return Ok(Some("the context differs from the twin's".to_owned()));
     }
     let tokens = (whole.1.tokens(), twin.1.tokens());
     Ok((tokens.0 != tokens.1).then(|| format!("{} tokens, {} in the twin", tokens.0, tokens.1)))

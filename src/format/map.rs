@@ -18,7 +18,10 @@ impl MappedFile {
     /// Maps `path`, which must be a file inside a generation: those are written once and never
     /// changed or cut, only deleted as a whole.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io("opening", path, e))?;
+        let file = File::open(path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => Error::damaged(path, "it is missing"),
+            _ => Error::io("opening", path, e),
+        })?;
         let length = file.metadata().map_err(|e| Error::io("reading", path, e))?.len();
         if length == 0 {
             return Ok(Self { path: path.to_owned(), map: None });

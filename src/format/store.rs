@@ -52,7 +52,10 @@ impl Store {
         let (name, hash) = self.current()?;
         let folder = self.folder.join(&name);
         let path = folder.join(MANIFEST_FILE);
-        let mut file = File::open(&path).map_err(|e| Error::io("opening", &path, e))?;
+        let mut file = File::open(&path).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => Error::damaged(&path, "it is missing, and CURRENT names it"),
+            _ => Error::io("opening", &path, e),
+        })?;
         file.lock_shared().map_err(|e| Error::io("locking", &path, e))?;
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(|e| Error::io("reading", &path, e))?;
@@ -84,6 +87,10 @@ impl Store {
             }
             Err(e) if e.kind() == io::ErrorKind::InvalidData => {
                 return Err(Error::damaged(path, "it is not text"));
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
+                let help = "name a folder with `--index DIR`";
+                return Err(Error::unusable(&self.folder, "it is a file, not a folder", help));
             }
             Err(e) => return Err(Error::io("reading", path, e)),
         };

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::Index;
-use crate::access::{Bitmap, Scope};
+use crate::access::{Bitmap, SECTIONS, Scope};
 use crate::corpus::{Date, Metadata, Value};
 use crate::error::{Error, Result, nearest};
 
@@ -163,20 +163,23 @@ impl Index {
         if key == "id" {
             return Ok(());
         }
+        // The titles of classified sections stand in these keys, and may be closed like their text.
+        let hidden = |key: &str| key.starts_with(SECTIONS);
         let mut keys = std::collections::BTreeSet::new();
         for (document, own) in metadata.iter().enumerate() {
-            if own.get(key).is_some() && self.readable(scope, document as u32)? {
+            if !hidden(key) && own.get(key).is_some() && self.readable(scope, document as u32)? {
                 return Ok(());
             }
         }
         for (document, own) in metadata.iter().enumerate() {
             if self.readable(scope, document as u32)? {
-                keys.extend(own.0.keys().map(String::as_str));
+                keys.extend(own.0.keys().map(String::as_str).filter(|key| !hidden(key)));
             }
         }
-        let near = nearest(key, keys);
-        let help = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        let expected = format!("a key of the documents' metadata{help}");
+        let near = nearest(key, keys.iter().copied());
+        let all: Vec<&str> = keys.into_iter().collect();
+        let help = near.map_or_else(|| all.join(", "), |near| format!("did you mean `{near}`?"));
+        let expected = format!("a key of the documents' metadata: {help}");
         Err(Error::invalid("--filter", format!("`{key}`"), expected))
     }
 

@@ -8,7 +8,7 @@ use crate::access::store::AccessStore;
 use crate::access::{Asker, Policy, Scope};
 use crate::corpus::Metadata;
 use crate::error::{Error, Result};
-use crate::format::{Generation, Manifest, Store};
+use crate::format::{Generation, Manifest, Store, checksum};
 use crate::lexical::LexicalIndex;
 use crate::passage::store::PassageStore;
 use crate::text::Analyzer;
@@ -119,12 +119,18 @@ impl Index {
 
     /// What `asker` may read: everything in an open index, nothing for an unknown asker in any other.
     pub fn scope(&self, asker: Option<&Asker>) -> Result<Scope> {
-        self.access.scope(asker)
+        Ok(self.access.scope(asker)?.bound_to(self.stamp()))
     }
 
-    /// The scope of everyone, for an index whose access is open.
+    /// The scope of everyone, for an index whose access is open. Under a policy it opens everything:
+    /// it is for controls and tests, never for a request on somebody's behalf.
     pub fn everyone(&self) -> Scope {
-        Scope::everyone(self.manifest().passages as u32)
+        Scope::everyone(self.manifest().passages as u32).bound_to(self.stamp())
+    }
+
+    /// Tells generations of other content apart, so that a scope of one is not used on another.
+    pub fn stamp(&self) -> u64 {
+        checksum(self.manifest().digest.as_bytes())
     }
 
     /// The metadata of every document, read once.

@@ -53,6 +53,9 @@ impl Folder {
 impl Directory for Folder {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         let full = self.0.join(path);
+        if !full.is_file() {
+            return Err(OpenReadError::FileDoesNotExist(path.to_owned()));
+        }
         let mapped = MappedFile::open(&full).map_err(|fault| match fault {
             crate::error::Error::Io { source, .. } => Self::read_fault(path, source),
             other => Self::read_fault(path, io::Error::other(other)),

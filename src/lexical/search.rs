@@ -15,6 +15,9 @@ use crate::access::Scope;
 use crate::error::{Error, Result};
 use crate::format::{FileEntry, Manifest, MappedFile, Part, Section, checksum};
 
+/// Rows up to which a scope's rows are looked up one by one instead of every posting being scored.
+const SOUGHT_ROWS_MAX: u32 = 1024;
+
 /// Scopes whose statistics are remembered.
 const SCOPES_KEPT: usize = 64;
 
@@ -25,9 +28,12 @@ pub struct LexicalIndex {
     lengths: Section,
     passages: u32,
     terms_total: u64,
-    opened: OnceLock<std::result::Result<Segments, String>>,
+    opened: OnceLock<std::result::Result<Segments, Fault>>,
     scopes: Mutex<Vec<(Scope, Statistics)>>,
 }
+
+/// A file and what is wrong with it, kept for every search that asks.
+type Fault = (PathBuf, String);
 
 struct Segments {
     field: Field,
@@ -62,7 +68,11 @@ impl LexicalIndex {
     pub fn open(folder: &Path, manifest: &Manifest) -> Result<Self> {
         for entry in &manifest.lexical {
             let path = folder.join(&entry.file);
-            let found = std::fs::metadata(&path).map_err(|e| Error::io("opening", &path, e))?.len();
+            let found = std::fs::metadata(&path).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => Error::damaged(&path, "it is missing"),
+                _ => Error::io("opening", &path, e),
+            })?;
+            let found = found.len();
             if found != entry.size_bytes {
                 let said = entry.size_bytes;
                 let problem = format!("the manifest says {said} bytes, the file has {found}");
@@ -99,11 +109,12 @@ impl LexicalIndex {
 
     fn segments(&self) -> Result<&Segments> {
         let opened = self.opened.get_or_init(|| {
-            self.verify().and_then(|()| self.open_segments()).map_err(|fault| fault.to_string())
+            self.verify().and_then(|()| self.open_segments()).map_err(|fault| match fault {
+                Error::Damaged { path, problem, .. } => (path, problem),
+                other => (self.folder.clone(), other.to_string()),
+            })
         });
-        opened.as_ref().map_err(|problem| {
-            Error::unusable(&self.folder, problem.clone(), crate::error::REBUILD)
-        })
+        opened.as_ref().map_err(|(path, problem)| Error::damaged(path, problem.clone()))
     }
 
     fn open_segments(&self) -> Result<Segments> {
@@ -151,6 +162,21 @@ impl LexicalIndex {
         bm25: Bm25,
         depth: usize,
     ) -> Result<Vec<(u32, f64)>> {
+        if scope.allowed().count() <= SOUGHT_ROWS_MAX {
+            self.seek(query, scope, bm25, depth)
+        } else {
+            self.union(query, scope, bm25, depth)
+        }
+    }
+
+    /// [`LexicalIndex::search`] by scoring the postings of all terms, a window of rows at a time.
+    pub(super) fn union(
+        &self,
+        query: &Query,
+        scope: &Scope,
+        bm25: Bm25,
+        depth: usize,
+    ) -> Result<Vec<(u32, f64)>> {
         let weighted = self.weigh(query, scope)?;
         if weighted.is_empty() || depth == 0 || scope.allowed().count() == 0 {
             return Ok(Vec::new());
@@ -175,6 +201,30 @@ impl LexicalIndex {
             union.add(segment.base, segment.base + segment.rows, &mut cursors);
         }
         Ok(union.best.into_sorted())
+    }
+
+    /// [`LexicalIndex::search`] for a scope of few rows: each of them is looked up in the postings of each term, which
+    /// skips all others. Sums are taken in the same order, so the scores are the same bits.
+    pub(super) fn seek(
+        &self,
+        query: &Query,
+        scope: &Scope,
+        bm25: Bm25,
+        depth: usize,
+    ) -> Result<Vec<(u32, f64)>> {
+        if depth == 0 {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<u32> = scope.allowed().iter().collect();
+        let scores = self.score(query, scope, bm25, &rows)?;
+        let mut best = Best::new(depth);
+        for (row, score) in rows.into_iter().zip(scores) {
+            // A row that holds a term scores more than nothing: idf and tf are positive.
+            if score > 0.0 {
+                best.offer(row, score);
+            }
+        }
+        Ok(best.into_sorted())
     }
 
     /// The true score of each of `rows`, in their order; 0 for a row without any term.
@@ -264,9 +314,13 @@ impl LexicalIndex {
     /// which every sum of this index is taken.
     pub(super) fn weigh<'q>(&self, query: &'q Query, scope: &Scope) -> Result<Vec<Weighted<'q>>> {
         let passages = self.statistics(scope)?.passages;
+        if passages == 0 {
+            return Ok(Vec::new());
+        }
+        let count = |term: &str| self.document_frequency(term, scope);
+        let frequencies = query.frequencies(scope.readable_shared(), count)?;
         let mut weighted = Vec::with_capacity(query.terms().len());
-        for (term, count) in query.terms() {
-            let df = self.document_frequency(term, scope)?;
+        for ((term, count), df) in query.terms().iter().zip(frequencies) {
             if df > 0 {
                 let idf = Bm25::idf(passages, df);
                 weighted.push(Weighted {

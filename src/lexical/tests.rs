@@ -81,6 +81,9 @@ proptest! {
             let all = exhaustive(&index, &query, scope, Bm25::default()).unwrap();
             let fast = index.search(&query, scope, Bm25::default(), depth).unwrap();
             prop_assert_eq!(&fast[..], &all[..depth.min(all.len())]);
+            for other in [LexicalIndex::union, LexicalIndex::seek] {
+                prop_assert_eq!(&other(&index, &query, scope, Bm25::default(), depth).unwrap(), &fast);
+            }
             let rows: Vec<u32> = all.iter().rev().map(|(row, _)| *row).collect();
             let scores = index.score(&query, scope, Bm25::default(), &rows).unwrap();
             prop_assert_eq!(scores, all.iter().rev().map(|(_, score)| *score).collect::<Vec<_>>());

@@ -187,7 +187,7 @@ impl Best {
     }
 
     /// Takes a row; rows come in ascending order, so an equal score never displaces an earlier row.
-    fn offer(&mut self, row: u32, score: f64) {
+    pub(super) fn offer(&mut self, row: u32, score: f64) {
         match self.threshold() {
             None if score > f64::NEG_INFINITY => self.heap.push(Ranked { score, row }),
             Some(low) if score > low => {

@@ -1,12 +1,14 @@
 //! `atlas.toml`: its keys, their defaults, and the messages when one is wrong.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use toml::de::{DeTable, DeValue};
 
 use crate::corpus::CorpusSettings;
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result, complaint};
 use crate::index::GraphSettings;
 use crate::{passage, search, text};
 
@@ -73,7 +75,9 @@ impl ProjectFile {
     /// path, over the defaults.
     pub fn read(path: Option<&Path>, overrides: &[String]) -> Result<Self> {
         let text = match path {
-            Some(path) => fs::read_to_string(path).map_err(|e| Error::io("reading", path, e))?,
+            Some(path) => {
+                fs::read_to_string(path).map_err(|e| Error::reading("reading", path, e))?
+            }
             None => String::new(),
         };
         let shown = path.unwrap_or_else(|| Path::new(PROJECT_FILE));
@@ -85,14 +89,16 @@ impl ProjectFile {
         }
         let mut table: toml::Table =
             toml::from_str(&text).map_err(|fault| not_a_project(shown, &text, &fault))?;
+        let mut set = file;
         for written in overrides {
             apply(&mut table, written)?;
+            // One after the other, so that the one at fault is known.
+            set = table
+                .clone()
+                .try_into()
+                .map_err(|fault: toml::de::Error| not_a_setting(written, fault.message()))?;
         }
-        table.try_into().map_err(|fault: toml::de::Error| {
-            let all = overrides.join(" ");
-            let expected = format!("KEY=VALUE of atlas.toml: {}", plain(fault.message()));
-            Error::invalid("--setting", format!("`{all}`"), expected)
-        })
+        Ok(set)
     }
 }
 
@@ -123,31 +129,100 @@ fn apply(table: &mut toml::Table, written: &str) -> Result<()> {
     Ok(())
 }
 
-fn not_a_project(path: &Path, text: &str, fault: &toml::de::Error) -> Error {
-    let line = fault.span().map(|span| {
-        let before = text.get(..span.start).unwrap_or_default();
-        before.bytes().filter(|byte| *byte == b'\n').count() as u64 + 1
-    });
-    Error::input(
-        path,
-        line,
-        plain(fault.message()),
-        "the keys are described in ARCHITECTURE.md, \"Settings\"",
-    )
+/// Where an unknown key is not near any.
+const KEYS: &str = "the keys are described in ARCHITECTURE.md, \"Settings\"";
+
+/// The fault of `KEY=VALUE`, which a parser complained about with `message`.
+fn not_a_setting(written: &str, message: &str) -> Error {
+    let (key, value) = written.split_once('=').unwrap_or((written, ""));
+    if let Some(expected) = expected(message) {
+        return Error::invalid(key.trim(), format!("`{}`", value.trim()), expected);
+    }
+    let (_, meant) = complaint(message, "");
+    let help = meant.as_deref().unwrap_or(KEYS);
+    Error::invalid("--setting", format!("`{written}`"), format!("a key of atlas.toml; {help}"))
 }
 
-/// The parser's message, with the nearest key when one is unknown.
-fn plain(message: &str) -> String {
-    let message = message.trim().replace('\n', "; ");
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    if let ([word, keys @ ..], true) = (quoted.as_slice(), message.starts_with("unknown field")) {
-        let near = nearest(word, keys.iter().copied());
-        return near.map_or_else(
-            || message.clone(),
-            |near| format!("unknown key `{word}`; did you mean `{near}`?"),
+fn not_a_project(path: &Path, text: &str, fault: &toml::de::Error) -> Error {
+    let message = fault.message().trim();
+    let span = fault.span().unwrap_or_default();
+    let before = text.get(..span.start).unwrap_or_default();
+    let line =
+        fault.span().map(|_| before.bytes().filter(|byte| *byte == b'\n').count() as u64 + 1);
+    let found = text.get(span.clone()).unwrap_or_default();
+    if let Some(expected) = expected(message) {
+        let key = DeTable::parse(text).ok().and_then(|table| key_at(table.get_ref(), &span));
+        let key = key.unwrap_or_else(|| "the value".to_owned());
+        let found = if found.contains('\n') { "of another kind" } else { found };
+        return Error::input(
+            path,
+            line,
+            format!("{key} is {found}"),
+            format!("expected {expected}"),
         );
     }
-    message
+    if message == "duplicate key" {
+        let problem = format!("the key `{}` stands here a second time", found.trim());
+        return Error::input(path, line, problem, "keep one of them");
+    }
+    if message.starts_with("unknown field") || message.starts_with("missing field") {
+        let (problem, meant) = complaint(message, "");
+        return Error::input(path, line, problem, meant.as_deref().unwrap_or(KEYS));
+    }
+    let message = message.lines().collect::<Vec<_>>().join(", ");
+    Error::input(path, line, format!("it is not TOML: {message}"), "")
+}
+
+/// The dotted key whose value stands at `span`, or that of the list of which it is an item.
+fn key_at(table: &DeTable<'_>, span: &Range<usize>) -> Option<String> {
+    table.iter().find_map(|(key, value)| {
+        let key = key.get_ref();
+        let here = || Some(key.to_string()).filter(|_| value.span() == *span);
+        match value.get_ref() {
+            DeValue::Table(inner) => {
+                here().or_else(|| key_at(inner, span).map(|inner| format!("{key}.{inner}")))
+            }
+            DeValue::Array(items) => {
+                let item = items.iter().position(|item| item.span() == *span);
+                here().or_else(|| item.map(|at| format!("{key}[{at}]")))
+            }
+            _ => here(),
+        }
+    })
+}
+
+/// What a value of the wrong kind should have been; `None` when the parser complains of other things.
+fn expected(message: &str) -> Option<String> {
+    let wrong = ["invalid type", "invalid value", "unknown variant"];
+    let start = wrong.into_iter().find(|start| message.starts_with(start))?;
+    let wanted = message.lines().next()?.rsplit_once(", expected ")?.1;
+    if start == "unknown variant" {
+        return Some(wanted_words(message));
+    }
+    Some(match wanted {
+        "usize" | "u64" | "u32" if start == "invalid value" => {
+            "a whole number, 0 or more".to_owned()
+        }
+        "usize" | "u64" | "u32" => "a whole number".to_owned(),
+        "f64" | "f32" => "a number".to_owned(),
+        "path string" => "a path in quotes".to_owned(),
+        "a string" => "a text in quotes".to_owned(),
+        "a sequence" => "a list, such as [\"evals/\"]".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        // The name of a type of ours is none of the writer's business.
+        _ if wanted.starts_with("struct ") => "a table of keys".to_owned(),
+        other => other.to_owned(),
+    })
+}
+
+/// The words of ``unknown variant `x`, expected one of `a`, `b` ``, as a list.
+fn wanted_words(message: &str) -> String {
+    let mut words: Vec<String> =
+        message.split('`').skip(3).step_by(2).map(|word| format!("\"{word}\"")).collect();
+    match words.pop() {
+        Some(last) if !words.is_empty() => format!("{} or {last}", words.join(", ")),
+        last => last.unwrap_or_default(),
+    }
 }
 
 #[cfg(test)]
@@ -165,10 +240,50 @@ mod tests {
     #[test]
     fn a_misspelt_key_is_named_with_its_line() {
         let said = fault("corpus = \"docs\"\n\n[search]\nmin_scor = 0.3\n");
-        assert!(
-            said.starts_with(":4: unknown key `min_scor`; did you mean `min_score`?"),
-            "{said}"
-        );
+        assert_eq!(said, ":4: unknown key `min_scor`; did you mean `min_score`?");
+        assert_eq!(fault("corpus = \"docs\"\nzzz = 1\n"), format!(":2: unknown key `zzz`; {KEYS}"));
+        let said = fault("corpus = \"a\"\ncorpus = \"b\"\n");
+        assert_eq!(said, ":2: the key `corpus` stands here a second time; keep one of them");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_named_by_its_key() {
+        let cases = [
+            ("[search]\nk = \"five\"", ":2: search.k is \"five\"; expected a whole number"),
+            ("search.k = 2.5", ":1: search.k is 2.5; expected a whole number"),
+            ("[search]\nk = -1", ":2: search.k is -1; expected a whole number, 0 or more"),
+            ("search = { bm25 = { b = [] } }", ":1: search.bm25.b is []; expected a number"),
+            ("corpus = 5", ":1: corpus is 5; expected a path in quotes"),
+            ("[corpus]\na = 1", ":1: corpus is [corpus]; expected a path in quotes"),
+            ("default_asker = 5", ":1: default_asker is 5; expected a text in quotes"),
+            (
+                "[reading]\nexclude = \"evals\"",
+                ":2: reading.exclude is \"evals\"; expected a list, such as [\"evals/\"]",
+            ),
+            (
+                "reading.exclude = [\"a\",\n7]",
+                ":2: reading.exclude[1] is 7; expected a text in quotes",
+            ),
+            ("usage_log_pseudonyms = 1", ":1: usage_log_pseudonyms is 1; expected true or false"),
+            (
+                "search.dense = \"fast\"",
+                ":1: search.dense is \"fast\"; expected \"auto\", \"exact\" or \"graph\"",
+            ),
+            ("search = 5", ":1: search is 5; expected a table of keys"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(fault(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_toml_says_so() {
+        assert_eq!(fault("[search\n"), ":1: it is not TOML: unclosed table, expected `]`");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(PROJECT_FILE);
+        fs::write(&path, b"corpus = \"d\xff\"\n").unwrap();
+        let said = ProjectFile::read(Some(&path), &[]).unwrap_err().to_string();
+        assert!(said.ends_with("atlas.toml: it is not UTF-8; save it as UTF-8"), "{said}");
     }
 
     #[test]
@@ -177,7 +292,13 @@ mod tests {
         let file = ProjectFile::read(None, &set).unwrap();
         assert_eq!((file.text.language.as_str(), file.search.k), ("de", 7));
         let wrong = ProjectFile::read(None, &["search.kk=7".to_owned()]).unwrap_err().to_string();
-        assert!(wrong.contains("`search.kk=7`"), "{wrong}");
+        assert_eq!(
+            wrong,
+            "--setting is `search.kk=7`; expected a key of atlas.toml; did you mean `k`?"
+        );
+        let set = ["search.alpha=0.5".to_owned(), "search.k=many".to_owned()];
+        let wrong = ProjectFile::read(None, &set).unwrap_err().to_string();
+        assert_eq!(wrong, "search.k is `many`; expected a whole number");
         assert!(ProjectFile::read(None, &["search".to_owned()]).is_err());
     }
 }

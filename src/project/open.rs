@@ -63,8 +63,8 @@ impl Project {
                 })?,
         };
         if !folder.is_dir() {
-            let fault = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(Error::io("opening project", folder, fault));
+            let help = "create it first, or name another";
+            return Err(Error::input(folder, None, "it is not a folder", help));
         }
         let stated = Some(folder.join(PROJECT_FILE)).filter(|path| path.is_file());
         let mut file = ProjectFile::read(stated.as_deref(), overrides)?;
@@ -79,13 +79,12 @@ impl Project {
         let (policy, askers) = if file.access == OPEN {
             (None, Askers::default())
         } else {
-            let near = corpus.join(&file.access);
-            let path = if near.is_file() { near } else { folder.join(&file.access) };
+            let path = policy_path(&folder, &corpus, &file.access)?;
             let users =
                 file.askers.as_ref().map_or_else(|| evals.join("users.yaml"), |p| folder.join(p));
             (Some(Policy::read(&path)?), Askers::read(&users)?)
         };
-        Ok(Self {
+        let project = Self {
             corpus,
             index: index.map_or_else(|| folder.join(&file.index), Path::to_owned),
             evals,
@@ -93,7 +92,10 @@ impl Project {
             file,
             policy,
             askers,
-        })
+        };
+        project.index_settings().check()?;
+        project.file.search.check()?;
+        Ok(project)
     }
 
     /// What shapes its index.
@@ -190,5 +192,56 @@ impl Project {
             return self.evals.clone();
         }
         self.evals.join(format!("{name}.yaml"))
+    }
+}
+
+/// Where the policy called `access` lies: in the corpus, or else in the project.
+fn policy_path(folder: &Path, corpus: &Path, access: &str) -> Result<PathBuf> {
+    let mut places = vec![corpus.join(access), folder.join(access)];
+    places.dedup();
+    if let Some(found) = places.iter().find(|place| place.is_file()) {
+        return Ok(found.clone());
+    }
+    let shown: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+    let problem = format!("`access` names a policy that is not at {}", shown.join(" nor at "));
+    let help = "write one, or set access = \"open\"";
+    Err(Error::input(folder.join(PROJECT_FILE), None, problem, help))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn fault(settings: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(PROJECT_FILE), settings).unwrap();
+        let fault = Project::find(Some(folder.path()), folder.path(), None, &[]).unwrap_err();
+        fault.to_string().replace(&folder.path().display().to_string(), "DIR")
+    }
+
+    #[test]
+    fn a_missing_policy_names_where_it_was_looked_for() {
+        assert_eq!(
+            fault("corpus = \"docs\"\naccess = \"who.yaml\"\n"),
+            "DIR/atlas.toml: `access` names a policy that is not at DIR/docs/who.yaml nor at \
+             DIR/who.yaml; write one, or set access = \"open\""
+        );
+    }
+
+    #[test]
+    fn values_out_of_range_are_told_at_once() {
+        let said = fault("[graph]\nm = 1\n");
+        assert_eq!(said, "graph.m is 1; expected a whole number from 2 to 128");
+        assert_eq!(fault("search.k = 0\n"), "search.k is 0; expected a whole number from 1 to 100");
+    }
+
+    #[test]
+    fn a_project_that_is_not_there_names_the_way_out() {
+        let nowhere = Path::new("/nonexistent/nowhere");
+        let said = Project::find(Some(nowhere), nowhere, None, &[]).unwrap_err().to_string();
+        let expected = "it is not a folder; create it first, or name another";
+        assert_eq!(said, format!("/nonexistent/nowhere: {expected}"));
     }
 }

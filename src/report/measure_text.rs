@@ -164,6 +164,10 @@ fn percent(low: f64, high: f64) -> String {
 
 fn means_text(out: &mut String, set: &Measurement) {
     let n = set.scored(None).count();
+    if n == 0 {
+        let _ = writeln!(out, "  no question can be scored, so there is nothing to average");
+        return;
+    }
     let hits = set.values("hit", None).iter().filter(|hit| **hit > 0.0).count();
     let range = wilson(hits, n).map_or_else(String::new, |i| percent(i.low, i.high));
     let _ = writeln!(out, "  hit        {hits} of {n}   95 %: {range}");

@@ -25,7 +25,8 @@ impl Stage for Embed {
             let embedded = embedded.checked(embedder, 1)?;
             candidates.readable = embedded.readable.first().copied().map_or(0.0, f64::from);
             let vector = embedded.rows.row(0).to_vec();
-            if vector.iter().any(|component| *component != 0.0) {
+            let says_something = candidates.readable > 0.0 || !candidates.query.terms().is_empty();
+            if says_something && vector.iter().any(|component| *component != 0.0) {
                 candidates.vector = Some(vector);
             }
             candidates.note +=

@@ -69,7 +69,10 @@ impl Searcher {
 
 impl Retriever for Searcher {
     fn retrieve(&self, request: &Request) -> Result<Outcome> {
-        if request.scope.allowed().rows() as usize != self.index.manifest().passages {
+        let stamp = request.scope.stamp();
+        if stamp.is_some_and(|stamp| stamp != self.index.stamp())
+            || request.scope.allowed().rows() as usize != self.index.manifest().passages
+        {
             let problem = "the scope is of another generation of the index".to_owned();
             return Err(Error::Guard { stage: "request", problem });
         }

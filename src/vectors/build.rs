@@ -73,11 +73,16 @@ impl GraphParams {
     /// [`Error::Invalid`], which names the value.
     pub fn check(&self) -> Result<()> {
         if !(2..=M_MAX).contains(&self.m) {
-            return Err(Error::invalid("graph m", self.m, format!("from 2 to {M_MAX}")));
+            return Err(Error::invalid(
+                "graph.m",
+                self.m,
+                format!("a whole number from 2 to {M_MAX}"),
+            ));
         }
         if !(1..=10_000).contains(&self.ef_construction) {
             let found = self.ef_construction;
-            return Err(Error::invalid("graph ef_construction", found, "from 1 to 10000"));
+            let expected = "a whole number from 1 to 10000";
+            return Err(Error::invalid("graph.ef_construction", found, expected));
         }
         Ok(())
     }
