@@ -46,7 +46,7 @@ pub fn run(args: &PromoteArgs, global: &Global, out: &mut Output) -> Result<Exit
     let moved = before.iter().filter(|e| matches!(e, Entry::Promote { .. })).count() + 1;
     match global.format {
         Format::Json => {
-            out.json(&json!({ "id": args.id, "fresh_questions_owed": FRESH_PER_PROMOTED }))
+            out.json(&json!({ "id": args.id, "fresh_questions_owed": FRESH_PER_PROMOTED }));
         }
         Format::Text => {
             out.line(format!("{} is a development question now", args.id));

@@ -97,7 +97,7 @@ const MENU: [Trial; 10] = [
         rebuild: true,
         change: |p| {
             p.file.text.language =
-                if p.file.text.language == "none" { "en" } else { "none" }.to_owned()
+                if p.file.text.language == "none" { "en" } else { "none" }.to_owned();
         },
     },
 ];
@@ -176,7 +176,7 @@ pub fn run(args: &WhyArgs, global: &Global, out: &mut Output) -> Result<Exit> {
                 }
                 match tried.iter().find(|one| one.place.is_some()) {
                     Some(first) => {
-                        out.line(format!("\nthe smallest that brings it in: {}", first.name))
+                        out.line(format!("\nthe smallest that brings it in: {}", first.name));
                     }
                     None => out.line("\nno single change of the menu brings it in"),
                 }

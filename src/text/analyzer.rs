@@ -48,7 +48,7 @@ impl std::fmt::Debug for Analyzer {
     }
 }
 
-/// A word as [`Words`] found it.
+/// A word as [`words`] finds it.
 struct Word<'a> {
     text: &'a str,
     /// Whether a stemmer and the stop list apply: false for codes and pairs of characters.
