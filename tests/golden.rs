@@ -43,6 +43,7 @@ fn store() -> Store {
 /// Passages so small that blocks are split, and a graph so early that there is one: all kinds of parts.
 fn settings() -> index::Settings {
     index::Settings {
+        reading: String::new(),
         passage: passage::Settings {
             max_tokens: 40,
             overlap_tokens: 0,

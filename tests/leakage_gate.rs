@@ -296,8 +296,9 @@ fn a_snippet_of_a_forbidden_neighbour_is_caught() {
         let engine = Engine(|request: &Request| with_a_neighbours_snippet(request, row));
         let report = GATE.run(&engine, std::slice::from_ref(case)).unwrap();
         let stage = report.cases[0].stage.as_deref();
-        assert!(matches!(stage, Some("snippet" | "log")), "{}: {stage:?}", case.id);
-        assert_eq!(report.cases[0].forbidden, case.forbidden[..1], "{}", case.id);
+        assert!(matches!(stage, Some("context")), "{}: {stage:?}", case.id);
+        let leaked = &report.cases[0].forbidden[0];
+        assert!(leaked.starts_with(&case.forbidden[0]), "{}: {leaked}", case.id);
     }
 }
 
@@ -362,7 +363,7 @@ fn a_control_who_may_not_read_it_leaves_the_case_unproven() {
     let report = GATE.run(&GATE.searcher, &[case]).unwrap();
     assert_eq!((report.leaks(), report.unproven()), (0, 1));
     assert!(!report.passed());
-    assert_eq!(report.bound().map(|bound| bound > 0.9), Some(true));
+    assert_eq!(report.bound(), None, "no case is clean and proven, so nothing is bounded");
 }
 
 #[test]

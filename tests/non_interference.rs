@@ -33,6 +33,7 @@ use atlas::eval::twin::{Plan, Twin, difference};
 use atlas::format::Store;
 use atlas::index::{self, Filter, Index, Options, Quiet};
 use atlas::lexical::{Bm25, Query};
+use atlas::passage::cut;
 use atlas::search::{
     DensePath, Fusion, Mode, Outcome, Request, Retriever as _, Searcher, Settings,
 };
@@ -226,25 +227,31 @@ fn paper(random: &mut Random, id: &str, bodies: &mut Vec<String>) -> String {
     if random.chance(15) {
         writeln!(text, "{}: {}", random.pick(&RARE), random.pick(&WORDS[..6])).unwrap();
     }
+    let body = if !bodies.is_empty() && random.chance(25) {
+        bodies[random.below(bodies.len())].clone()
+    } else {
+        let mut body = random.words(&WORDS, 1, 20);
+        for _ in 0..random.below(5) {
+            let (level, title) = (random.pick(&["##", "##", "###"]), random.pick(&TITLES));
+            write!(body, "\n\n{level} {title}\n").unwrap();
+            for _ in 0..random.from(1, 2) {
+                write!(body, "\n{}.\n", random.words(&WORDS, 1, 25)).unwrap();
+            }
+        }
+        bodies.push(body.clone());
+        body
+    };
     if random.chance(50) {
+        // Mostly sections that exist; one that does not closes the whole document.
+        let present: Vec<&str> =
+            TITLES.iter().copied().filter(|title| body.contains(&format!("# {title}\n"))).collect();
+        let titles =
+            if present.is_empty() || random.chance(15) { TITLES.to_vec() } else { present };
         let marked: BTreeMap<&str, &str> =
-            (0..random.from(1, 3)).map(|_| (random.pick(&TITLES), random.pick(&CLASSES))).collect();
+            (0..random.from(1, 3)).map(|_| (random.pick(&titles), random.pick(&CLASSES))).collect();
         let marked: Vec<String> = marked.iter().map(|(t, c)| format!("\"{t}\": {c}")).collect();
         writeln!(text, "sections: {{ {} }}", marked.join(", ")).unwrap();
     }
-    if !bodies.is_empty() && random.chance(25) {
-        let body = &bodies[random.below(bodies.len())];
-        return format!("{text}---\n{body}");
-    }
-    let mut body = random.words(&WORDS, 1, 20);
-    for _ in 0..random.below(5) {
-        let (level, title) = (random.pick(&["##", "##", "###"]), random.pick(&TITLES));
-        write!(body, "\n\n{level} {title}\n").unwrap();
-        for _ in 0..random.from(1, 2) {
-            write!(body, "\n{}.\n", random.words(&WORDS, 1, 25)).unwrap();
-        }
-    }
-    bodies.push(body.clone());
     format!("{text}---\n{body}\n")
 }
 
@@ -315,6 +322,16 @@ impl World {
         let block = passages.block(passages.passage(row).unwrap().block).unwrap();
         let reference = passages.reference(row).unwrap();
         let document = self.corpus.document(reference.document()).unwrap();
+        let blocks = cut(document, &self.settings.passage);
+        let exists =
+            |title: &str| blocks.iter().any(|(b, _)| b.sections.iter().any(|own| own == title));
+        let slip = |(key, value): (&String, &Value)| match key.strip_prefix("sections.") {
+            Some(title) => !exists(title),
+            None => key == "classification" && matches!(value, Value::List(_)),
+        };
+        if document.metadata.0.iter().any(slip) {
+            return false;
+        }
         self.rules.may(asker, &document.metadata, &passages.sections(&block).unwrap())
     }
 

@@ -21,6 +21,6 @@ pub mod store;
 
 pub use asker::{Asker, Askers};
 pub use bitmap::Bitmap;
-pub use label::{Label, SECTIONS, label};
+pub use label::{Label, SECTIONS, labels};
 pub use policy::{Policy, Principal};
 pub use scope::Scope;

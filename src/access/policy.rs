@@ -154,6 +154,16 @@ impl Policy {
         rule.iter().filter_map(|all| all.iter().map(principal).collect()).collect()
     }
 
+    /// Every role that a rule names.
+    pub fn roles(&self) -> BTreeSet<&str> {
+        let demands = self.rules.values().flatten().flatten();
+        demands
+            .filter_map(
+                |demand| if let Demand::Role(role) = demand { Some(role.as_str()) } else { None },
+            )
+            .collect()
+    }
+
     /// What is wrong with `label`, if anything: why nobody may read what carries it.
     pub fn fault(&self, label: &Label) -> Option<String> {
         match &label.classification {

@@ -63,6 +63,7 @@ pub fn run(args: &BuildArgs, global: &Global, out: &mut Output) -> Result<Exit> 
         return Ok(Exit::Done);
     }
     let (report, steps) = build(&project)?;
+    warn_of_roles(&project);
     let m = &report.manifest;
     match global.format {
         Format::Json => {
@@ -76,6 +77,9 @@ pub fn run(args: &BuildArgs, global: &Global, out: &mut Output) -> Result<Exit> 
 /// The manifest of the current generation when it is of these settings and files.
 fn current(project: &Project) -> Result<Option<Manifest>> {
     let Ok(index) = project.open_index() else { return Ok(None) };
+    if !project.file.graph.is_of(index.manifest()) {
+        return Ok(None);
+    }
     let stale = project.stale(&index.manifest().sources)?;
     Ok(stale.is_empty().then(|| index.manifest().clone()))
 }
@@ -154,13 +158,26 @@ pub fn ensure(project: &Project) -> Result<Index> {
             if stale.is_empty() {
                 return Ok(index);
             }
-            describe(&stale)
+            // Names of files are not for whoever asks under a policy.
+            if project.policy.is_some() {
+                format!("{} differ from it", counted(stale.len(), "file"))
+            } else {
+                describe(&stale)
+            }
         }
         Err(Error::Unusable { problem, .. }) => problem,
         Err(fault) => return Err(fault),
     };
     note(&format!("building the index: {why}"));
-    let (report, steps) = build(project)?;
+    let (report, steps) = match build(project) {
+        Ok(built) => built,
+        // Another process is at it: what is there still answers.
+        Err(Error::Unusable { problem, .. }) if problem.ends_with("is building it") => {
+            note(&format!("{problem}; answering from the index as it is"));
+            return project.open_index();
+        }
+        Err(fault) => return Err(fault),
+    };
     let total: f64 = steps.done.iter().map(|(_, ms)| ms).sum();
     let m = &report.manifest;
     note(&format!(
@@ -169,13 +186,33 @@ pub fn ensure(project: &Project) -> Result<Index> {
         counted(m.documents, "document"),
         duration(total)
     ));
-    for why in &report.closed {
-        note(&format!("closed: {why}"));
+    warn_of_roles(project);
+    if project.policy.is_some() {
+        let hidden = report.closed.len() + report.skipped.len();
+        if hidden > 0 {
+            note(&format!("{} to look at: run `atlas build --full`", counted(hidden, "message")));
+        }
+        return project.open_index();
     }
-    for skipped in &report.skipped {
+    for skipped in report.skipped.iter().take(SKIPPED_SHOWN) {
         note(&format!("skipped {}: {}", skipped.path, skipped.reason));
     }
+    if let more @ 1.. = report.skipped.len().saturating_sub(SKIPPED_SHOWN) {
+        note(&format!("skipped {more} more; `atlas status` lists them"));
+    }
     project.open_index()
+}
+
+/// Skipped files that are named when an index is built on the way.
+const SKIPPED_SHOWN: usize = 5;
+
+/// Says which roles of the policy nobody has.
+fn warn_of_roles(project: &Project) {
+    for role in project.idle_roles() {
+        note(&format!(
+            "role `{role}` of the policy is held by nobody in users.yaml; is it misspelt?"
+        ));
+    }
 }
 
 /// `3 files changed, a.md among them`.

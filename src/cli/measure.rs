@@ -27,8 +27,8 @@ pub struct MeasureArgs {
     /// Measure the held-out questions: totals and kinds
     #[arg(long, conflicts_with = "set")]
     held_out: bool,
-    /// Show single held-out questions too
-    #[arg(long, requires = "held_out")]
+    /// Show single held-out questions too; costs the ledger a bit a question
+    #[arg(long)]
     reveal: bool,
     /// A question set [default: development.yaml of `evals`, or the BEIR folder]
     #[arg(long, value_name = "FILE")]
@@ -93,7 +93,16 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
         settings.min_score = min_score;
     }
     settings.check()?;
-    let name = if args.held_out { "held-out" } else { "development" };
+    let held_out = is_held_out(args, &project);
+    if held_out && args.sweep {
+        let expected = "the development questions: nothing is chosen on held-out ones";
+        return Err(Error::invalid("--sweep", "held-out", expected));
+    }
+    if held_out && !args.reveal && (args.export_run.is_some() || args.export_ragas.is_some()) {
+        let expected = "`--reveal` with it, since the file shows single held-out questions";
+        return Err(Error::invalid("the export", "of held-out questions", expected));
+    }
+    let name = if held_out { "held-out" } else { "development" };
     let path = args.set.clone().unwrap_or_else(|| project.question_set(name));
     let mut set = QuestionSet::read(&path)?;
     let index = Arc::new(build::ensure(&project)?);
@@ -106,19 +115,24 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
     let searcher = Searcher::new(Arc::clone(&index), settings.clone())?;
     let options = Options { mode: args.mode.into(), ..Options::default() };
     if let (_, Some(why)) = project.asker(None) {
-        note(&why);
+        return Err(Error::invalid("default_asker", "missing or unknown", why));
+    }
+    if project.policy.is_some() {
+        known_askers(&set, &project)?;
     }
     let scope_of = |question: &Question| project.scope(&index, question.asker.as_deref());
     let measured = measure(&searcher, &index, &settings, &set, options, &scope_of)?;
-    export(args, &index, &set, &measured)?;
     if args.sweep {
+        export(args, &index, &set, &measured)?;
         run_sweep(&index, &settings, &set, &measured, global.format, out)?;
         return Ok(Exit::Done);
     }
     let sets = vec![(set.name.clone(), set.hash.clone())];
-    let receipt = Receipt::new(index.manifest(), sets, options.mode, &settings);
-    let spent =
-        if args.held_out { Some(look(&project, args, &measured, &receipt.id)?) } else { None };
+    let receipt =
+        Receipt::new(index.manifest(), sets, options.mode, &settings, project.access_id());
+    let spent = if held_out { Some(look(&project, args, &measured, &receipt.id)?) } else { None };
+    // A look is in the ledger before anything of it leaves.
+    export(args, &index, &set, &measured)?;
     let compared = match &args.compare {
         Some(path) => {
             let before = compare::read(path)?;
@@ -129,7 +143,7 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
     let report = MeasureReport {
         manifest: index.manifest(),
         settings: &settings,
-        show_questions: !args.held_out || args.reveal,
+        show_questions: !held_out || args.reveal,
         receipt,
         sets: vec![measured],
     };
@@ -144,7 +158,7 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
                 ));
             }
             if let Some(compared) = &compared {
-                compared_text(compared, out);
+                compared_text(compared, report.show_questions, out);
             }
             out.line("");
             out.text(timing_text(&report.sets[0]));
@@ -181,7 +195,7 @@ fn look(
     Ok(ledger::spent(&entries, &measured.set))
 }
 
-fn compared_text(compared: &Comparison, out: &mut Output) {
+fn compared_text(compared: &Comparison, show_questions: bool, out: &mut Output) {
     let before = compared.before.get(..12).unwrap_or(&compared.before);
     out.line(format!(
         "\nchange      against {before}: {} gained, {} lost, {} moved, of {}",
@@ -206,7 +220,7 @@ fn compared_text(compared: &Comparison, out: &mut Output) {
     for (word, list) in
         [("lost", &compared.lost), ("gained", &compared.gained), ("moved", &compared.moved)]
     {
-        for change in list {
+        for change in list.iter().filter(|_| show_questions) {
             out.line(format!(
                 "  {word:6}  {}  recall {:.2} to {:.2}, rank {} to {}",
                 change.id,
@@ -233,6 +247,26 @@ fn compared_text(compared: &Comparison, out: &mut Output) {
         "  can this set tell?  a gain needs {CHANGES_MIN} questions that change, all one way; {} fail now",
         compared.failing
     ));
+}
+
+/// Whether the questions are the held-out ones, by whatever name.
+fn is_held_out(args: &MeasureArgs, project: &Project) -> bool {
+    let same = |set: &PathBuf| {
+        let own = project.evals.join("held-out.yaml");
+        matches!((set.canonicalize(), own.canonicalize()), (Ok(set), Ok(own)) if set == own)
+    };
+    args.held_out || args.set.as_ref().is_some_and(same)
+}
+
+/// Refuses questions by an asker whom nobody knows: they would count as misses.
+fn known_askers(set: &QuestionSet, project: &Project) -> Result<()> {
+    for question in &set.questions {
+        if let Some(Err(why)) = question.asker.as_deref().map(|id| project.askers.known(id)) {
+            let problem = format!("question {}: {why}", question.id);
+            return Err(Error::input(&set.path, Some(question.line), problem, ""));
+        }
+    }
+    Ok(())
 }
 
 /// Narrows the project to the documents listed in `file`, with an index of their own.

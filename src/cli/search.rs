@@ -156,7 +156,9 @@ fn entry(
 ) -> Result<log::Entry> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let name = asker.map(|asker| {
-        let key = project.folder.to_string_lossy();
+        // The same log must give the same name, however the project was named.
+        let folder = project.folder.canonicalize().unwrap_or_else(|_| project.folder.clone());
+        let key = folder.to_string_lossy().into_owned();
         let hidden = project.file.usage_log_pseudonyms;
         if hidden { log::pseudonym(&asker.id, &key) } else { asker.id.clone() }
     });
@@ -168,6 +170,9 @@ fn entry(
     let at_s = since.as_secs();
     Ok(log::Entry::new(at_s, name, &args.question, digest, &outcome.trace, context))
 }
+
+/// The score below which the best hit is called a guess: one chance in twenty.
+const GUESS: f64 = 0.05;
 
 /// A hit with everything that is shown of it.
 struct Shown {
@@ -227,7 +232,14 @@ fn text(
     let index = searcher.index();
     let columns = width();
     if outcome.context.is_empty() {
-        out.line("nothing found");
+        let terms = index.analyzer().question(request.question());
+        let why = if terms.is_empty() { ": the question holds no word" } else { "" };
+        out.line(format!("nothing found{why}"));
+    }
+    if outcome.context.first().is_some_and(|best| best.score < GUESS)
+        && args.mode == ModeArg::Hybrid
+    {
+        note(&format!("nothing scores {GUESS} or more: these are guesses"));
     }
     for (at, hit) in outcome.context.iter().enumerate() {
         let shown = shown(index, hit)?;

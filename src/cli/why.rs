@@ -6,7 +6,6 @@ use atlas::access::Scope;
 use atlas::error::{Error, Result};
 use atlas::eval::measurement::{Measurement, Options, measure};
 use atlas::eval::questions::{Question, QuestionSet};
-use atlas::eval::units;
 use atlas::index::{self, Index, Quiet};
 use atlas::passage::{Unit, covers};
 use atlas::project::Project;
@@ -56,7 +55,7 @@ const MENU: [Trial; 10] = [
         change: |p| {
             let search = &mut p.file.search;
             search.k = (search.k * 2).min(search.depth);
-            search.window_tokens *= 2;
+            search.window_tokens = (search.window_tokens * 2).min(10_000_000);
         },
     },
     Trial { name: "lexical leg alone", mode: Mode::Lexical, rebuild: false, change: |_| {} },
@@ -203,20 +202,19 @@ fn verdict(arrived: bool, stages: &[Place]) -> String {
 /// The unit called `reference` that the asker may read. One that is closed to the asker is told like
 /// one that does not exist, and suggestions name what is readable alone.
 fn named(index: &Index, scope: &Scope, reference: &str) -> Result<Unit> {
-    let passages = index.passages();
-    let unit = units::parse(passages, reference)?;
-    let mut blocks = Vec::new();
+    let mut readable = Vec::new();
     for row in scope.readable().iter() {
-        let own = passages.reference(row)?;
-        if let Some(unit) = unit.as_ref().filter(|unit| covers(unit, &own)) {
-            return Ok(unit.clone());
-        }
-        blocks.push(own.block.to_string());
+        readable.push(index.passages().reference(row)?);
     }
+    let covered = |unit: &Unit| readable.iter().any(|own| covers(unit, own));
+    if let Some(unit) = Unit::readings(reference).find(covered) {
+        return Ok(unit);
+    }
+    let blocks: Vec<String> = readable.iter().map(|own| own.block.to_string()).collect();
     let near = atlas::error::nearest(reference, blocks.iter().map(String::as_str));
     let help = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     let expected = format!("a document, block or passage that the asker may read{help}");
-    Err(Error::invalid("REF", format!("`{reference}`"), expected))
+    Err(Error::invalid("REFERENCE", format!("`{reference}`"), expected))
 }
 
 fn context_place(index: &Index, unit: &Unit, outcome: &Outcome) -> Result<Option<usize>> {

@@ -91,11 +91,18 @@ fn record(source: &RawFile, number: u64, line: &[u8]) -> Result<Option<Document>
         Some(_) => Err(fault(format!("`{key}` of record `{id}` is not a text"))),
     };
     let (text, title) = (text_of("text", true)?, text_of("title", false)?);
-    let mut metadata = Metadata::default();
+    let (mut metadata, mut outer) = (Metadata::default(), Metadata::default());
     if let Some(Json::Object(inner)) = fields.remove("metadata") {
         inner.into_iter().for_each(|(key, value)| metadata.insert_json(key, value));
     }
-    fields.into_iter().for_each(|(key, value)| metadata.insert_json(key, value));
+    fields.into_iter().for_each(|(key, value)| outer.insert_json(key, value));
+    for (key, value) in outer.0 {
+        if metadata.get(&key).is_some_and(|other| *other != value) {
+            let problem = format!("`{key}` of record `{id}` has another value in `metadata`");
+            return Err(source.input(number, problem, "keep one of the two"));
+        }
+        metadata.0.insert(key, value);
+    }
     let (title, body, form) = text_and_form(&id, title, text);
     let source = Source::record(&source.path, number);
     Ok(Some(Document { id, title, metadata, body, form, source }))
@@ -185,7 +192,8 @@ mod tests {
     const LINES: &str = concat!(
         "{\"_id\": \"a/x.md\", \"title\": \"X\", \"text\": \"# X\\n\\nText.\"}\r\n\n",
         "{\"_id\": 7, \"title\": \"Only title\", \"text\": \"\", \"year\": 1999}\n",
-        "{\"_id\": \"b\", \"text\": \"# no\\r\\nx\", \"metadata\": {\"on\": \"2020-02-02\"}}"
+        "{\"_id\": \"b\", \"text\": \"# no\\r\\nx\", \"metadata\": {\"on\": \"2020-02-02\"}, ",
+        "\"on\": \"2020-02-02\"}"
     );
 
     #[test]
@@ -228,6 +236,10 @@ mod tests {
             ("\n{\"_id\": \"a\"}", "no `text` in record `a`"),
             ("\n{\"_id\": [], \"text\": \"x\"}", "`_id` is neither"),
             ("\n{\"_id\": \"a\", \"text\": 3}", "`text` of record `a` is not a text"),
+            (
+                "\n{\"_id\": \"a\", \"text\": \"x\", \"on\": 1, \"metadata\": {\"on\": 2}}",
+                "`on` of record `a` has another value in `metadata`; keep one of the two",
+            ),
         ];
         for (lines, expected) in cases {
             let fault = read_bytes("corpus.jsonl", lines.as_bytes()).unwrap_err().to_string();

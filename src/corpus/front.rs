@@ -1,12 +1,12 @@
 //! Front matter: YAML between `---` lines at the top of a Markdown file.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value as Json;
+use serde::Deserialize as _;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value as Json};
 
-use super::value::TEXT_KEYS;
+use super::value::stays_text;
 use super::{Metadata, RawFile};
 use crate::error::{Error, Result};
 
@@ -26,10 +26,18 @@ pub(super) struct Matter<'a> {
 }
 
 /// Finds the front matter of `text`; `None` when its first line is not `---`.
+///
+/// Front matter that blank lines precede is a fault: taken for text, its classification were lost.
 pub(super) fn split<'a>(source: &RawFile, text: &'a str) -> Result<Option<Matter<'a>>> {
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else {
-        return Ok(None);
+        return match late(text) {
+            Some(line) => {
+                let problem = "the front matter must begin on the first line";
+                Err(source.input(line, problem, "remove the blank lines above it"))
+            }
+            None => Ok(None),
+        };
     };
     let (start, mut byte, mut line) = (first.len(), first.len(), 2);
     for found in lines {
@@ -42,6 +50,13 @@ pub(super) fn split<'a>(source: &RawFile, text: &'a str) -> Result<Option<Matter
     }
     let problem = "the front matter opened here has no closing `---` line";
     Err(source.input(1, problem, "close it, or begin the file with another line"))
+}
+
+/// The line of a `---` that only blank lines precede and another `---` follows.
+fn late(text: &str) -> Option<u64> {
+    let mut lines = (1..).zip(text.lines()).skip_while(|(_, line)| line.trim().is_empty());
+    let (number, _) = lines.next().filter(|(_, line)| line.trim_end() == "---")?;
+    lines.any(|(_, line)| line.trim_end() == "---").then_some(number)
 }
 
 /// Reads the metadata that front matter states.
@@ -58,22 +73,24 @@ pub(super) fn parse(source: &RawFile, matter: &Matter<'_>) -> Result<Metadata> {
         let problem = format!("the front matter is {kind}, not `key: value` lines");
         return Err(source.input(2, problem, "write one `key: value` a line"));
     };
-    let numbers =
-        fields.iter().filter(|(key, value)| TEXT_KEYS.contains(&key.as_str()) && has_number(value));
-    let lists: BTreeMap<String, bool> =
-        numbers.map(|(key, value)| (key.clone(), value.is_array())).collect();
-    let mut written = if lists.is_empty() {
-        BTreeMap::new()
+    let texts = |(key, value): &(&String, &Json)| {
+        (stays_text(key) || *key == "sections" && value.is_object()) && has_number(value)
+    };
+    let texts: Map<String, Json> =
+        fields.iter().filter(texts).map(|(key, value)| (key.clone(), value.clone())).collect();
+    let mut written = if texts.is_empty() {
+        Json::Null
     } else {
         // `1.10` must not become 1.1: such keys are read once more, as text.
+        let texts = Json::Object(texts);
         serde_saphyr::with_deserializer_from_str_with_options(yaml, options(), |yaml| {
-            yaml.deserialize_map(Written(&lists))
+            Written(&texts).deserialize(yaml)
         })
         .map_err(|fault| not_yaml(source, &fault))?
     };
     let mut metadata = Metadata::default();
     for (key, value) in fields {
-        let value = written.remove(&key).unwrap_or(value);
+        let value = written.get_mut(&key).map_or(value, Json::take);
         metadata.insert_json(key, value);
     }
     Ok(metadata)
@@ -90,6 +107,7 @@ fn has_number(value: &Json) -> bool {
     match value {
         Json::Number(_) => true,
         Json::Array(items) => items.iter().any(has_number),
+        Json::Object(fields) => fields.values().any(has_number),
         _ => false,
     }
 }
@@ -114,29 +132,56 @@ fn not_yaml(source: &RawFile, fault: &serde_saphyr::Error) -> Error {
     source.input(line, problem, "mend it; a text with `: ` or `#` inside needs quotes")
 }
 
-/// Reads the named keys as they are written; the value says whether a list is expected.
-struct Written<'a>(&'a BTreeMap<String, bool>);
+/// Reads once more what was read as the value held, its numbers as they are written; keys that the
+/// value does not hold are left out.
+#[derive(Clone, Copy)]
+struct Written<'a>(&'a Json);
+
+impl<'de> DeserializeSeed<'de> for Written<'_> {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, yaml: D) -> Result<Json, D::Error> {
+        match self.0 {
+            Json::Number(_) | Json::Null => Option::<String>::deserialize(yaml).map(Json::from),
+            Json::Array(_) => yaml.deserialize_seq(self),
+            Json::Object(_) => yaml.deserialize_map(self),
+            Json::String(_) | Json::Bool(_) => {
+                IgnoredAny::deserialize(yaml)?;
+                Ok(self.0.clone())
+            }
+        }
+    }
+}
 
 impl<'de> Visitor<'de> for Written<'_> {
-    type Value = BTreeMap<String, Json>;
+    type Value = Json;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("`key: value` lines")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut texts = BTreeMap::new();
-        while let Some(key) = map.next_key::<String>()? {
-            let text = match self.0.get(&key) {
-                Some(true) => Json::from(map.next_value::<Vec<Option<String>>>()?),
-                Some(false) => Json::from(map.next_value::<String>()?),
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
-            texts.insert(key, text);
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
+        let mut items = Vec::new();
+        while let Some(known) = self.0.get(items.len()) {
+            match seq.next_element_seed(Written(known))? {
+                Some(item) => items.push(item),
+                None => break,
+            }
         }
-        Ok(texts)
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Json::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+        let mut fields = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if let Some(known) = self.0.get(&key) {
+                let value = map.next_value_seed(Written(known))?;
+                fields.insert(key, value);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(Json::Object(fields))
     }
 }

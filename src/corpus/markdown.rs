@@ -153,6 +153,40 @@ mod tests {
     }
 
     #[test]
+    fn what_decides_who_may_read_stays_as_it_is_written() {
+        let text = "---\nid: 1.10\naccount: 9007199254740993\nregion: 1.10\nclassification: 1e3\n\
+            weight: 1.10\nsections: { \"A b\": 1.10, B: null, C: [1.20, x, ~], D: 2026-01-01, E: }\n\
+            sections.F: 007.0\nproduct: 123456789012345678901234567890\n---\nText.\n";
+        let document = read("w.md", text).unwrap();
+        let metadata = &document.metadata;
+        assert_eq!(document.id, "1.10");
+        assert_eq!(metadata.text("account"), Some("9007199254740993"));
+        assert_eq!(metadata.text("region"), Some("1.10"));
+        assert_eq!(metadata.text("classification"), Some("1e3"));
+        assert_eq!(metadata.number("weight"), Some(1.1));
+        assert_eq!(metadata.text("sections.A b"), Some("1.10"));
+        assert_eq!(metadata.text("sections.B"), Some("(nothing)"));
+        assert_eq!(metadata.texts("sections.C").collect::<Vec<_>>(), ["1.20", "x"]);
+        assert_eq!(metadata.text("sections.D"), Some("2026-01-01"));
+        assert_eq!(metadata.text("sections.E"), Some("(nothing)"));
+        assert_eq!(metadata.text("sections.F"), Some("007.0"));
+        assert_eq!(metadata.text("product"), Some("123456789012345678901234567890"));
+        let document = read("w.md", "---\nclassification:\naccount: ~\n---\nText.\n").unwrap();
+        assert_eq!(document.metadata.text("classification"), Some("(nothing)"));
+        assert_eq!(document.metadata.0.len(), 1);
+    }
+
+    #[test]
+    fn front_matter_below_blank_lines_is_a_fault_and_a_ruled_line_is_none() {
+        fails(
+            "\n \n---\nclassification: secret\n---\nx",
+            "3: the front matter must begin on the first line; remove the blank lines above it",
+        );
+        assert!(read("x.md", "\n---\nText.\n").is_ok());
+        assert!(read("x.md", "Text.\n\n---\na\n\n---\n").is_ok());
+    }
+
+    #[test]
     fn without_front_matter_path_and_first_heading_serve() {
         let document = read("a/b c.md", "\n# The *C-3* `guide`\n\nText.\n\n# Other\n").unwrap();
         assert_eq!((document.id.as_str(), document.title.as_str()), ("a/b-c", "The C-3 guide"));

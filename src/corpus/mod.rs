@@ -328,7 +328,12 @@ fn read_file(file: &RawFile, settings: &CorpusSettings) -> Gathered {
     };
     let record = match file.record() {
         Ok(record) => record,
-        Err(fault) => return skip(Passed::by(file, fault), Vec::new()),
+        Err(fault) => {
+            // On record all the same, or a later survey would call it new each time.
+            let Surveyed { path, size_bytes, mtime_ns } = Surveyed::of(file);
+            let record = FileRecord { path, size_bytes, mtime_ns, hash: String::new() };
+            return skip(Passed::by(file, fault), vec![record]);
+        }
     };
     if record.size_bytes > settings.max_file_bytes {
         let (size, limit) = (record.size_bytes, settings.max_file_bytes);

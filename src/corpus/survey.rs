@@ -18,6 +18,16 @@ pub struct Surveyed {
 }
 
 impl Surveyed {
+    /// What the file system tells of `file`; zeros when it cannot be looked at.
+    pub(super) fn of(file: &RawFile) -> Self {
+        let facts = file.location.metadata().ok();
+        let changed = facts.as_ref().and_then(|facts| facts.modified().ok());
+        let since = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let mtime_ns = since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0);
+        let size_bytes = facts.map_or(0, |facts| facts.len());
+        Self { path: file.path.clone(), size_bytes, mtime_ns }
+    }
+
     /// blake3 of the file's bytes, in hexadecimal.
     pub fn read_hash(&self, folder: &Path) -> Result<String> {
         let location = folder.join(&self.path);
@@ -25,24 +35,14 @@ impl Surveyed {
     }
 }
 
-/// The files that [`read`](super::read) would read, by path, with their sizes and times. Files that
-/// cannot be looked at are left out, as they would be skipped.
+/// The files that [`read`](super::read) would read, by path, with their sizes and times.
 pub fn survey(folder: &Path, settings: &CorpusSettings) -> Result<Vec<Surveyed>> {
     require_folder(folder)?;
     let files = match set_file(folder)? {
         Some(file) => vec![file],
         None => walk::list(folder, settings)?.files,
     };
-    let mut found: Vec<Surveyed> = files
-        .into_iter()
-        .filter_map(|file| {
-            let facts = file.location.metadata().ok()?;
-            let since = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            let mtime_ns =
-                since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0);
-            Some(Surveyed { path: file.path, size_bytes: facts.len(), mtime_ns })
-        })
-        .collect();
+    let mut found: Vec<Surveyed> = files.iter().map(Surveyed::of).collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }

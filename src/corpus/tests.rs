@@ -105,6 +105,23 @@ fn what_cannot_be_read_is_skipped_with_its_reason() {
 }
 
 #[test]
+fn a_file_without_a_record_is_on_record() {
+    let folder = folder(&[]);
+    let gone = RawFile { path: "gone.md".into(), location: folder.path().join("gone.md") };
+    let read = read_file(&gone, &CorpusSettings::default());
+    assert_eq!(read.skipped.len(), 1);
+    let [record] = read.files.as_slice() else { unreachable!("{:?}", read.files) };
+    assert_eq!((record.path.as_str(), record.size_bytes, record.mtime_ns), ("gone.md", 0, 0));
+    assert_eq!(record.hash, "");
+    // A folder opens and has facts, but cannot be read.
+    let location = folder.path().join("d.md");
+    fs::create_dir(&location).unwrap();
+    let files =
+        read_file(&RawFile { path: "d.md".into(), location }, &CorpusSettings::default()).files;
+    assert!(files[0].mtime_ns > 0 && files[0].hash.is_empty(), "{files:?}");
+}
+
+#[test]
 fn strict_turns_the_first_skip_into_an_error() {
     let folder = folder(&[("a.md", "x"), ("b.md", "---\n"), ("c.png", "")]);
     let settings = CorpusSettings { strict: true, ..CorpusSettings::default() };

@@ -7,8 +7,25 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Keys whose values stay text, however much they look like a number or a date: `revision: 1.10`
-/// is not 1.1.
-pub const TEXT_KEYS: [&str; 4] = ["id", "title", "product", "revision"];
+/// is not 1.1. So do all keys that begin with `sections.`.
+pub const TEXT_KEYS: [&str; 7] =
+    ["id", "title", "product", "revision", "classification", "account", "region"];
+
+/// How the keys begin that classify single sections.
+const SECTIONS: &str = "sections.";
+
+/// What stands for `null` where leaving a key out would open what it was to close.
+const NOTHING: &str = "(nothing)";
+
+/// Whether the values of `key` stay text.
+pub(super) fn stays_text(key: &str) -> bool {
+    TEXT_KEYS.contains(&key) || key.starts_with(SECTIONS)
+}
+
+/// Whether `key` closes something, so that it counts even when nothing is written after it.
+fn closes(key: &str) -> bool {
+    key == "classification" || key.starts_with(SECTIONS)
+}
 
 /// A day of the Gregorian calendar, written `YYYY-MM-DD`; later days are greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -181,15 +198,24 @@ impl Metadata {
 
     /// Adds a value read from JSON or YAML under `key`.
     ///
-    /// An object becomes one entry a field, named `key.field`; nothing (`null`) adds nothing; for
-    /// the [`TEXT_KEYS`] scalars become text as they stand.
+    /// An object becomes one entry a field, named `key.field`; for the [`TEXT_KEYS`] and what
+    /// `sections` holds scalars become text as they stand. Nothing (`null`) adds nothing, save to
+    /// a key that classifies, which then holds `(nothing)`: a classification that nobody has.
     pub(crate) fn insert_json(&mut self, key: String, json: serde_json::Value) {
-        if let serde_json::Value::Object(fields) = json {
-            for (field, value) in fields {
-                self.insert_json(format!("{key}.{field}"), value);
+        match json {
+            serde_json::Value::Object(fields) if !(fields.is_empty() && closes(&key)) => {
+                for (field, value) in fields {
+                    self.insert_json(format!("{key}.{field}"), value);
+                }
             }
-        } else if let Some(value) = typed(json, TEXT_KEYS.contains(&key.as_str())) {
-            self.0.insert(key, value);
+            serde_json::Value::Null if closes(&key) => {
+                self.0.insert(key, Value::Text(NOTHING.into()));
+            }
+            json => {
+                if let Some(value) = typed(json, stays_text(&key)) {
+                    self.0.insert(key, value);
+                }
+            }
         }
     }
 }
@@ -261,6 +287,24 @@ mod tests {
         assert_eq!(metadata.date("owner.since"), Date::parse("2025-05-05"));
         assert!(metadata.get("from") < Some(&Value::from_text("2026-06-01")));
         assert!(metadata.get("from").partial_cmp(&metadata.get("weight")).is_none());
+    }
+
+    #[test]
+    fn what_decides_who_may_read_stays_text_and_is_never_lost() {
+        let mut metadata = Metadata::default();
+        let mut insert = |key: &str, json| metadata.insert_json(key.into(), json);
+        insert("account", serde_json::json!(9_007_199_254_740_993_u64));
+        insert("region", serde_json::json!("2026-01-01"));
+        insert("classification", serde_json::json!(null));
+        insert("sections", serde_json::json!({"A": null, "B": 7, "C": "2026-01-01", "D": {}}));
+        insert("product", serde_json::json!(null));
+        assert_eq!(metadata.text("account"), Some("9007199254740993"));
+        assert_eq!(metadata.text("region"), Some("2026-01-01"));
+        assert_eq!(metadata.text("classification"), Some("(nothing)"));
+        let sections = ["A", "B", "C", "D"].map(|title| format!("sections.{title}"));
+        let found = sections.each_ref().map(|key| metadata.text(key).unwrap());
+        assert_eq!(found, ["(nothing)", "7", "2026-01-01", "{}"]);
+        assert_eq!(metadata.0.len(), 7);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use serde_saphyr::Spanned;
 
 use super::statistics::upper_limit_after_none;
 use super::twin::{Plan, Twin, difference};
-use crate::access::{Asker, Askers, label};
+use crate::access::{Asker, Askers, labels};
 use crate::error::{Error, Result, nearest};
 use crate::index::Index;
 use crate::passage::{PassageRef, cut};
@@ -64,7 +64,13 @@ struct File {
 /// Reads `leakage.yaml`: unknown keys, unknown askers, cases without forbidden blocks and repeated ids
 /// are errors with their lines.
 pub fn read(path: &Path, askers: &Askers) -> Result<Vec<Case>> {
-    let text = fs::read_to_string(path).map_err(|e| Error::io("reading leakage cases", path, e))?;
+    let text = fs::read_to_string(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            let help = "write it (the form is described in evals/distributor/README.md), or name one with `--set FILE`";
+            Error::input(path, None, "there is no such file of leakage cases", help)
+        }
+        _ => Error::io("reading leakage cases", path, e),
+    })?;
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let file: File = serde_saphyr::from_str_with_options(&text, options).map_err(|fault| {
         let line = fault.location().map(|place| place.line());
@@ -115,8 +121,12 @@ impl Truth {
     pub fn new(plan: &Plan<'_>) -> Self {
         let mut blocks = BTreeMap::new();
         for document in &plan.corpus.documents {
-            for (block, _) in cut(document, &plan.settings.passage) {
-                let readers = plan.policy.readers(&label(&document.metadata, &block.sections));
+            let whole = cut(document, &plan.settings.passage);
+            let paths: Vec<&[String]> =
+                whole.iter().map(|(block, _)| block.sections.as_slice()).collect();
+            let labels = labels(&document.metadata, &paths);
+            for ((block, _), label) in whole.into_iter().zip(labels) {
+                let readers = plan.policy.readers(&label);
                 blocks.insert(block.reference.to_string(), (block.text, readers));
             }
         }

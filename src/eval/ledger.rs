@@ -1,8 +1,8 @@
 //! The ledger of a corpus's question sets: every look at held-out questions, every choice of a
 //! setting, every question that moved. One JSON object a line, appended and never changed.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -84,13 +84,28 @@ pub fn read(path: &Path) -> Result<Vec<Entry>> {
         .collect()
 }
 
-/// Appends `entry`, synced before it counts.
+/// Appends `entry` on a line of its own, synced before it counts.
 pub fn append(path: &Path, entry: &Entry) -> Result<()> {
     let fault = |e| Error::io("writing the ledger", path, e);
     let mut line = serde_json::to_vec(entry).map_err(|e| fault(std::io::Error::other(e)))?;
     line.push(b'\n');
-    let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(fault)?;
+    let mut file =
+        OpenOptions::new().create(true).read(true).append(true).open(path).map_err(fault)?;
+    if is_torn(&mut file).map_err(fault)? {
+        line.insert(0, b'\n');
+    }
     file.write_all(&line).and_then(|()| file.sync_all()).map_err(fault)
+}
+
+/// Whether the last line of `file` has no end.
+fn is_torn(file: &mut File) -> std::io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 /// What looks at `set` have cost so far.
@@ -161,6 +176,12 @@ mod tests {
         append(&path, &look("a", "totals", 4.0)).unwrap();
         append(&path, &look("b", "totals", 4.0)).unwrap();
         assert_eq!(read(&path).unwrap().len(), 2);
+        // An editor may have taken the last line's end.
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.trim_end()).unwrap();
+        append(&path, &look("c", "totals", 4.0)).unwrap();
+        assert_eq!(read(&path).unwrap().len(), 3);
+        assert_eq!(fs::read_to_string(&path).unwrap().matches('\n').count(), 3);
         fs::write(&path, "{}\n").unwrap();
         let message = read(&path).unwrap_err().to_string();
         assert!(message.contains("ledger.jsonl:1: it is no ledger entry"), "{message}");

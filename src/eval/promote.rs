@@ -1,92 +1,251 @@
 //! Moving a held-out question to development, as text: comments and layout stay.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
+use super::questions::QuestionSet;
 use crate::error::{Error, Result, nearest};
 
-/// Moves the question `id` from the file `held_out` to the end of the file `development`.
+/// Moves the question `id` from the file `held_out` to the end of the list in `development`.
 ///
-/// The development file is written first, each under another name and renamed, so that a kill in
+/// Both files are first written under other names and read, so that nothing is replaced unless
+/// exactly this question has moved. The development file is renamed first, so that a kill in
 /// between leaves the question in both files, which loading them notices, and never in none.
 pub fn promote(held_out: &Path, development: &Path, id: &str) -> Result<()> {
-    let read = |path: &Path| fs::read_to_string(path).map_err(|e| Error::io("reading", path, e));
-    let (from, mut to) = (read(held_out)?, read(development)?);
-    let Some(lines) = lines_of(&from, id) else {
-        let near = nearest(id, ids(&from));
+    let read =
+        |path: &Path| fs::read_to_string(path).map_err(|e| Error::reading("reading", path, e));
+    let (from, to) = (read(held_out)?, read(development)?);
+    let (mut held_ids, mut development_ids) = (ids(held_out)?, ids(development)?);
+    if !held_ids.remove(id) {
+        let near = nearest(id, held_ids.iter().map(String::as_str));
         let help = near.map_or_else(String::new, |near| format!("did you mean `{near}`?"));
         return Err(Error::input(held_out, None, format!("it holds no question `{id}`"), help));
-    };
-    if lines_of(&to, id).is_some() {
+    }
+    if !development_ids.insert(id.to_owned()) {
         let problem = format!("it holds a question `{id}` already");
         return Err(Error::input(development, None, problem, "remove one of the two"));
     }
-    if !to.ends_with('\n') {
-        to.push('\n');
+    if held_ids.is_empty() {
+        let problem = format!("`{id}` is its only question, and a set cannot be empty");
+        return Err(Error::input(held_out, None, problem, "add fresh held-out questions first"));
     }
-    let question = from[lines.clone()].trim_end();
-    to.push_str(&format!("\n{question}\n"));
-    let rest = format!("{}{}", &from[..lines.start], &from[lines.end..]);
-    replace(development, &to)?;
-    replace(held_out, &rest)
+    let source = List::of(&from);
+    let own = source.items.iter().find(|item| id_of(&from[(*item).clone()]).as_deref() == Some(id));
+    let own = own.ok_or_else(|| by_hand(held_out, id, "it does not stand on lines of its own"))?;
+    let target = List::of(&to);
+    let last = target.items.last();
+    let last =
+        last.ok_or_else(|| by_hand(development, id, "no question there begins with `- `"))?;
+
+    let question = shifted(from[own.clone()].trim_end(), source.indent, target.indent);
+    let end = last.start + to[last.clone()].trim_end().len();
+    let (before, after) = to.split_at(end);
+    let after = if after.trim().is_empty() { "\n" } else { after };
+    let kept = format!("{}{}", &from[..own.start], &from[own.end..]);
+    let development = Draft::write(development, &format!("{before}\n\n{question}{after}"))?;
+    let held_out = Draft::write(held_out, &kept)?;
+    development.check(&development_ids, id)?;
+    held_out.check(&held_ids, id)?;
+    development.put()?;
+    held_out.put()
 }
 
-fn replace(path: &Path, text: &str) -> Result<()> {
-    let temporary = path.with_extension("yaml.new");
-    fs::write(&temporary, text).map_err(|e| Error::io("writing", &temporary, e))?;
-    fs::rename(&temporary, path).map_err(|e| Error::io("renaming to", path, e))
+fn ids(path: &Path) -> Result<BTreeSet<String>> {
+    let set = QuestionSet::read(path)?;
+    Ok(set.questions.into_iter().map(|question| question.id).collect())
 }
 
-/// The bytes of the list item whose `id` is `id`, up to the next item.
-fn lines_of(text: &str, id: &str) -> Option<Range<usize>> {
-    let mut start = None;
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        if let Some(found) = item_id(line) {
-            if let Some(start) = start {
-                return Some(start..at);
+fn by_hand(path: &Path, id: &str, why: &str) -> Error {
+    Error::input(path, None, format!("`{id}` cannot be moved: {why}"), "move it by hand")
+}
+
+/// The new text of a file under another name, which goes when the draft is not put in place.
+struct Draft<'a> {
+    path: &'a Path,
+    temporary: PathBuf,
+}
+
+impl<'a> Draft<'a> {
+    fn write(path: &'a Path, text: &str) -> Result<Self> {
+        let draft = Self { path, temporary: path.with_extension("yaml.new") };
+        let fault = |e| Error::io("writing", &draft.temporary, e);
+        fs::write(&draft.temporary, text).map_err(fault)?;
+        Ok(draft)
+    }
+
+    /// Refuses a draft that does not hold the questions `wanted`.
+    fn check(&self, wanted: &BTreeSet<String>, id: &str) -> Result<()> {
+        match ids(&self.temporary) {
+            Ok(found) if found == *wanted => Ok(()),
+            Ok(_) => Err(by_hand(self.path, id, "other questions would be lost with it")),
+            Err(Error::Input { problem, .. }) => {
+                Err(by_hand(self.path, id, &format!("this file would be faulty: {problem}")))
             }
-            if found == id {
-                start = Some(at);
+            Err(other) => Err(other),
+        }
+    }
+
+    fn put(self) -> Result<()> {
+        fs::rename(&self.temporary, self.path).map_err(|e| Error::io("renaming to", self.path, e))
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        // Nothing is there to remove once it is put in place, and nothing depends on it.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+/// The list under `questions` as it stands in a text.
+struct List {
+    /// Spaces before its dashes.
+    indent: usize,
+    /// The lines of each item, with blank lines below, up to whatever is indented no deeper than
+    /// its dash.
+    items: Vec<Range<usize>>,
+}
+
+impl List {
+    fn of(text: &str) -> Self {
+        let (mut list, mut at) = (Self { indent: 0, items: Vec::new() }, 0);
+        let (mut begun, mut is_open) = (false, false);
+        for line in text.split_inclusive('\n') {
+            let start = at;
+            at += line.len();
+            let content = line.trim();
+            if !begun {
+                begun = line.starts_with("questions:");
+                continue;
+            }
+            let indent = line.len() - line.trim_start_matches(' ').len();
+            let is_dash = content == "-" || content.starts_with("- ");
+            if is_dash && (list.items.is_empty() || indent == list.indent) {
+                list.indent = indent;
+                list.items.push(start..at);
+                is_open = true;
+            } else if content.is_empty() || is_open && indent > list.indent {
+                if let Some(item) = list.items.last_mut().filter(|_| is_open) {
+                    item.end = at;
+                }
+            } else if content.starts_with('#') {
+                is_open = false;
+            } else {
+                break;
             }
         }
-        at += line.len();
+        list
     }
-    start.map(|start| start..text.len())
 }
 
-fn ids(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter_map(item_id)
+/// The id of the one item in `item`.
+fn id_of(item: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: String,
+    }
+    let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+    let items: Vec<Named> = serde_saphyr::from_str_with_options(item, options).ok()?;
+    items.into_iter().next().map(|named| named.id)
 }
 
-/// The id of a list item that begins on `line`.
-fn item_id(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix("- id:")?;
-    Some(rest.split('#').next().unwrap_or(rest).trim().trim_matches(['"', '\'']))
+/// `item` with its dash `to` spaces from the left instead of `from`.
+fn shifted(item: &str, from: usize, to: usize) -> String {
+    let shift = |line: &str| {
+        let spaces = line.len() - line.trim_start_matches(' ').len();
+        let rest = &line[spaces.min(from)..];
+        if rest.trim().is_empty() { rest.to_owned() } else { format!("{}{rest}", " ".repeat(to)) }
+    };
+    item.split_inclusive('\n').map(shift).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const HEAD: &str = "corpus: c\nkinds: [k]\nquestions:\n";
+
+    /// What the two files hold after the move of `id`, and what was said.
+    fn moved(held: &str, dev: &str, id: &str) -> (String, String, Result<()>) {
+        let folder = tempfile::tempdir().unwrap();
+        let (held_path, dev_path) = (folder.path().join("h.yaml"), folder.path().join("d.yaml"));
+        fs::write(&held_path, held).unwrap();
+        fs::write(&dev_path, dev).unwrap();
+        let said = promote(&held_path, &dev_path, id);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a draft was left");
+        let read = |path| fs::read_to_string(path).unwrap();
+        (read(held_path), read(dev_path), said)
+    }
+
+    fn one(id: &str) -> String {
+        format!("  - id: {id}\n    question: Q # why\n    kind: k\n    unscoreable: x\n")
+    }
+
     #[test]
     fn a_question_moves_as_it_is_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let (held, dev) = (folder.path().join("h.yaml"), folder.path().join("d.yaml"));
-        fs::write(
-            &held,
-            "questions:\n  - id: a\n    question: A # why\n\n  - id: b\n    question: B\n",
-        )
-        .unwrap();
-        fs::write(&dev, "questions:\n  - id: c\n    question: C\n").unwrap();
-        promote(&held, &dev, "a").unwrap();
-        assert_eq!(fs::read_to_string(&held).unwrap(), "questions:\n  - id: b\n    question: B\n");
-        assert_eq!(
-            fs::read_to_string(&dev).unwrap(),
-            "questions:\n  - id: c\n    question: C\n\n  - id: a\n    question: A # why\n"
-        );
-        let message = promote(&held, &dev, "bb").unwrap_err().to_string();
+        let (a, b, c) = (one("a"), one("b"), one("c"));
+        let (old, dev) = (format!("{HEAD}{a}\n{b}"), format!("{HEAD}{c}"));
+        let (held, new, said) = moved(&old, &dev, "a");
+        said.unwrap();
+        assert_eq!(held, format!("{HEAD}{b}"));
+        assert_eq!(new, format!("{HEAD}{c}\n{a}"));
+        let (held, new, said) = moved(&old, &dev, "bb");
+        let message = said.unwrap_err().to_string();
         assert!(message.contains("holds no question `bb`"), "{message}");
+        assert_eq!((held, new), (old, dev));
+    }
+
+    #[test]
+    fn an_item_ends_where_its_dash_is_reached_and_its_id_may_stand_anywhere() {
+        let flow = "  - {question: Q, id: 'z', kind: k, unscoreable: x}\n";
+        let own = "  - question: |\n      Q\n\n       # no comment\n    kind:\n      - k\n    \
+                   unscoreable: x\n    id: \"a\" # here\n";
+        let rest = "  # on z\n";
+        let old = format!("questions:\n{}{own}{rest}{flow}\ncorpus: c\nkinds: [k]\n", one("b"));
+        let dev = "questions:\n- {id: c, question: Q, kind: k, unscoreable: x}\n\n# end\ncorpus: c\n\
+                   kinds:\n- k\n";
+        let (held, new, said) = moved(&old, dev, "a");
+        said.unwrap();
+        assert_eq!(held, format!("questions:\n{}{rest}{flow}\ncorpus: c\nkinds: [k]\n", one("b")));
+        let (top, end) = dev.split_at(dev.find("\n# end").unwrap());
+        let own: String = own.lines().map(|l| format!("{}\n", l.get(2..).unwrap_or(""))).collect();
+        assert_eq!(new, format!("{top}\n{own}{end}"));
+        let (held, _, said) = moved(&old, dev, "z");
+        said.unwrap();
+        assert!(held.ends_with("  # on z\ncorpus: c\nkinds: [k]\n"), "{held}");
+    }
+
+    #[test]
+    fn what_would_harm_a_file_is_refused_and_nothing_changes() {
+        let dev = format!("{HEAD}{}", one("c"));
+        let torn = format!("{HEAD}{}", one("a").replace("    kind", "# x\n    kind")) + &one("b");
+        let kind = dev.replace("[k]", "[l]").replace("kind: k", "kind: l");
+        let flow =
+            "corpus: c\nkinds: [k]\nquestions: [{id: a, question: Q, kind: k, unscoreable: x}]\n";
+        let cases = [
+            (torn, dev.clone(), "would be faulty: the key `kind` is missing"),
+            (format!("{HEAD}{}{}", one("a"), one("b")), kind, "this file would be faulty: "),
+            (format!("{HEAD}{}", one("a")), dev.clone(), "`a` is its only question"),
+            (
+                flow.replace("[{", "[{id: b, question: Q, kind: k, unscoreable: x}, {"),
+                dev.clone(),
+                "it does not stand on lines of its own",
+            ),
+            (
+                format!("{HEAD}{}{}", one("a"), one("b")),
+                flow.replace("id: a", "id: c"),
+                "begins with `- `",
+            ),
+        ];
+        for (held, dev, expected) in cases {
+            let (held_after, dev_after, said) = moved(&held, &dev, "a");
+            let message = said.map_or_else(|e| e.to_string(), |()| format!("moved: {held_after}"));
+            assert!(message.contains(expected), "{message}");
+            assert_eq!((held_after, dev_after), (held, dev));
+        }
     }
 }

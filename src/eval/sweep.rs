@@ -1,7 +1,5 @@
 //! What a minimum score would do, at every value that makes a difference, from one pass.
 
-use std::collections::HashSet;
-
 use super::judgments::Judgments;
 use super::measurement::{CONTEXT_MEASURES, Measurement};
 use super::measures;
@@ -9,7 +7,7 @@ use super::questions::QuestionSet;
 use super::units::Units;
 use crate::error::Result;
 use crate::index::Index;
-use crate::search::Settings;
+use crate::search::{Settings, within};
 
 /// One value of the minimum score.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -28,32 +26,6 @@ pub struct Step {
     pub blocks: f64,
     /// Questions with nothing supplied.
     pub empty: usize,
-}
-
-/// The context of `question` at `min_score`, replayed from its recorded scores: the same rule as the
-/// stages `min-score` and `window`.
-fn replay(
-    index: &Index,
-    settings: &Settings,
-    reranked: &[crate::trace::Scored],
-    min_score: f64,
-) -> Result<Vec<u32>> {
-    let (mut blocks, mut rows, mut tokens) = (HashSet::new(), Vec::new(), 0);
-    for scored in reranked.iter().filter(|scored| scored.score >= min_score) {
-        let block = index.passages().passage(scored.row)?.block;
-        if rows.len() == settings.k {
-            break;
-        }
-        if !blocks.insert(block) {
-            continue;
-        }
-        tokens += index.passages().block(block)?.tokens as usize;
-        if tokens > settings.window_tokens && !rows.is_empty() {
-            break;
-        }
-        rows.push(scored.row);
-    }
-    Ok(rows)
 }
 
 /// The means at one value, from recorded scores.
@@ -81,7 +53,15 @@ pub fn at(
         }
         n += 1.0;
         let judgments: &Judgments = &question.judgments;
-        let rows = replay(index, settings, &measured.reranked, min_score)?;
+        let left: Vec<u32> = measured
+            .reranked
+            .iter()
+            .filter(|scored| scored.score >= min_score)
+            .map(|scored| scored.row)
+            .collect();
+        let places =
+            within(index.passages(), left.iter().copied(), settings.k, settings.window_tokens)?;
+        let rows: Vec<u32> = places.into_iter().map(|at| left[at]).collect();
         let units = Units::new(index.passages(), judgments, set.by_document)?;
         let names: Result<Vec<String>> = rows.iter().map(|row| units.of(*row)).collect();
         let names = names?;

@@ -54,7 +54,13 @@ impl<'i> Units<'i> {
                     Unit::Passage(_) => 2,
                 },
             );
-        Ok(narrowest.map_or_else(|| reference.block.to_string(), ToString::to_string))
+        if let Some(unit) = narrowest {
+            return Ok(unit.to_string());
+        }
+        // A judged document `A-2` must not be taken for block 2 of `A`.
+        let block = reference.block.to_string();
+        let taken = self.judged.values().flatten().any(|unit| unit.to_string() == block);
+        Ok(if taken { reference.to_string() } else { block })
     }
 
     /// The distinct units of `rows`, in the order of their first rows.

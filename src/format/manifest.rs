@@ -43,6 +43,10 @@ pub struct SourceFile {
 pub struct GraphState {
     /// The builder's id.
     pub builder: String,
+    /// Links of a row on an upper layer.
+    pub m: usize,
+    /// Candidates kept while a row was inserted.
+    pub ef_construction: usize,
     /// Its part.
     pub part: PartEntry,
     /// Recall@10 against the exact scan on sampled rows of the index, 0..=1.
@@ -68,6 +72,9 @@ pub struct Manifest {
     pub analyzer: String,
     /// The embedder's id.
     pub embedder: String,
+    /// What of the corpus folder is read, as the canonical JSON of the settings that decide it; empty
+    /// for a corpus that was not read from a folder.
+    pub reading: String,
     /// The passage settings, as their canonical JSON.
     pub passage: String,
     /// Components of an embedding.

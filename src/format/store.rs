@@ -125,8 +125,9 @@ impl Store {
             }
             Err(fs::TryLockError::Error(e)) => return Err(Error::io("locking", &path, e)),
         }
-        file.set_len(0)
-            .and_then(|()| write!(file, "{}", std::process::id()))
+        let own = format!("{:<12}", std::process::id());
+        file.write_all(own.as_bytes())
+            .and_then(|()| file.set_len(own.len() as u64))
             .map_err(|e| Error::io("writing", &path, e))?;
         Ok(BuildLock(file))
     }
@@ -162,7 +163,9 @@ impl Store {
         let current = self.folder.join(CURRENT_FILE);
         fs::rename(&temporary, &current).map_err(|e| Error::io("renaming to", &current, e))?;
         sync_folder(&self.folder)?;
-        self.collect(manifest.generation)
+        // It is current now, whatever becomes of the older ones: the next commit tries again.
+        let _ = self.collect(manifest.generation);
+        Ok(())
     }
 
     /// Deletes generations that are neither recent nor held by a reader.

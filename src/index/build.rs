@@ -1,21 +1,22 @@
 //! From a corpus to a generation.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Settings;
+use super::{GraphSettings, Settings};
 use crate::access::store::AccessWriter;
-use crate::access::{Label, Policy, label};
+use crate::access::{Label, Policy, labels};
 use crate::corpus::{Corpus, Document, Skipped};
-use crate::error::Result;
-use crate::format::{FORMAT_VERSION, GraphState, Manifest, SourceFile, Store};
+use crate::error::{Error, Result};
+use crate::format::{FORMAT_VERSION, GraphState, Manifest, Part, PartEntry, SourceFile, Store};
 use crate::lexical::LexicalWriter;
 use crate::passage::store::{FormId, PassageStore, StoreWriter, form_id};
 use crate::passage::{Block, Passage, cut, searched_form};
 use crate::text::{Analyzer, Stems};
-use crate::vectors::store::{VectorIndex, VectorWriter};
+use crate::vectors::store::{GRAPH_KIND, VectorIndex, VectorWriter};
 use crate::vectors::{Embedder, Role};
 
 /// Bytes of documents that are cut, analysed and embedded at a time: what a build holds in memory
@@ -99,6 +100,7 @@ impl std::fmt::Debug for Options<'_> {
 struct Prepared<'c> {
     document: &'c Document,
     cut: Vec<(Block, Vec<Passage>)>,
+    labels: Vec<Label>,
     terms: Vec<(String, u32)>,
     forms: Vec<FormId>,
     /// `[passages × dim]`, row-major.
@@ -107,8 +109,11 @@ struct Prepared<'c> {
 
 /// The embeddings of the generation before, by the name of the searched form.
 struct Known {
+    folder: PathBuf,
     rows: HashMap<FormId, u32>,
     vectors: VectorIndex,
+    codes: PartEntry,
+    graph: Option<GraphState>,
 }
 
 impl Known {
@@ -124,7 +129,18 @@ impl Known {
         let vectors = VectorIndex::open(folder, manifest).ok()?;
         vectors.rows().ok()?;
         let rows = (0..).zip(passages.forms().ok()?).map(|(row, form)| (*form, row)).collect();
-        Some(Self { rows, vectors })
+        let (folder, codes) = (folder.clone(), manifest.codes.clone());
+        Some(Self { folder, rows, vectors, codes, graph: manifest.graph.clone() })
+    }
+
+    /// The graph, when it is over exactly these codes and was built as `settings` ask.
+    fn graph(&self, codes: &PartEntry, settings: &GraphSettings) -> Option<&GraphState> {
+        let same_rows = self.codes == *codes;
+        self.graph.as_ref().filter(|graph| {
+            same_rows
+                && graph.builder == settings.builder
+                && (graph.m, graph.ef_construction) == (settings.m, settings.ef_construction)
+        })
     }
 
     fn get(&self, form: &FormId) -> Option<&[f32]> {
@@ -158,6 +174,7 @@ pub fn build(
     let mut vectors = VectorWriter::create(&folder, embedder.dim())?;
     let mut access = AccessWriter::default();
     let mut documents = 0;
+    let mut skipped = corpus.skipped.clone();
     let mut digest = Digest::new(settings, &analyzer, embedder);
     let (mut blocks, mut rows, mut done, mut reused) = (0, 0, 0, 0);
     for batch in batches(&corpus.documents) {
@@ -165,16 +182,21 @@ pub fn build(
         let (prepared, taken) = work.prepare(batch, progress)?;
         reused += taken;
         progress.step("write");
-        for one in prepared.iter().filter(|one| !one.cut.is_empty()) {
+        for one in &prepared {
+            if one.cut.is_empty() {
+                let reason = "it holds no text but comments".to_owned();
+                let path = one.document.source.path.clone();
+                skipped.extend(options.keep.is_none().then_some(Skipped { path, reason }));
+                continue;
+            }
             passages.add(one.document, &one.cut, &one.forms)?;
             for (terms, count) in &one.terms {
                 lexical.add(terms, *count)?;
             }
             vectors.add(&one.vectors)?;
-            for (block, passages) in &one.cut {
-                let label = label(&one.document.metadata, &block.sections);
-                passages.iter().for_each(|_| access.add(&label));
-                digest.label(&label);
+            for ((_, passages), label) in one.cut.iter().zip(&one.labels) {
+                passages.iter().for_each(|_| access.add(label));
+                digest.label(label);
             }
             documents += 1;
             digest.add(one);
@@ -194,9 +216,7 @@ pub fn build(
     let graph = if rows >= settings.graph.from_passages.max(1) {
         progress.step("graph");
         let stored = VectorIndex::open_rows(&folder, embedder.dim(), &vectors, &codes)?;
-        let builder = settings.graph.builder.clone();
-        let part = stored.write_graph(&folder, &builder, &settings.graph.params())?;
-        Some(GraphState { builder, part, recall_at_10: 0.0 })
+        Some(graph(&folder, &stored, &codes, &settings.graph, known.as_ref())?)
     } else {
         None
     };
@@ -219,13 +239,14 @@ pub fn build(
         fingerprint: corpus.fingerprint.clone(),
         analyzer: analyzer.id(),
         embedder: embedder.id().to_owned(),
+        reading: settings.reading.clone(),
         passage: settings.passage_id(),
         dim: embedder.dim(),
         documents,
         blocks,
         passages: rows,
         terms_total,
-        skipped: corpus.skipped.iter().map(|s| (s.path.clone(), s.reason.clone())).collect(),
+        skipped: skipped.iter().map(|s| (s.path.clone(), s.reason.clone())).collect(),
         sources,
         store: passages,
         lengths,
@@ -245,7 +266,31 @@ pub fn build(
     }
     progress.step("commit");
     store.commit(&lock, &manifest)?;
-    Ok(BuildReport { manifest, changed, reused, skipped: corpus.skipped.clone(), closed })
+    Ok(BuildReport { manifest, changed, reused, skipped, closed })
+}
+
+/// Writes the graph of a generation: a copy of the one before when the rows are the same to the byte,
+/// else a new one.
+fn graph(
+    folder: &Path,
+    stored: &VectorIndex,
+    codes: &PartEntry,
+    settings: &GraphSettings,
+    known: Option<&Known>,
+) -> Result<GraphState> {
+    let before = known.and_then(|known| known.graph(codes, settings).map(|graph| (known, graph)));
+    if let Some((known, graph)) = before
+        && Part::open(&known.folder, &graph.part, GRAPH_KIND).and_then(|part| part.verify()).is_ok()
+    {
+        let (from, to) = (known.folder.join(&graph.part.file), folder.join(&graph.part.file));
+        let fault = |e| Error::io("copying the graph to", &to, e);
+        std::fs::copy(&from, &to).map_err(fault)?;
+        std::fs::File::open(&to).and_then(|file| file.sync_all()).map_err(fault)?;
+        return Ok(graph.clone());
+    }
+    let part = stored.write_graph(folder, &settings.builder, &settings.params())?;
+    let GraphSettings { builder, m, ef_construction, .. } = settings.clone();
+    Ok(GraphState { builder, m, ef_construction, part, recall_at_10: 0.0 })
 }
 
 /// Runs of documents of about [`BATCH_BYTES`].
@@ -281,8 +326,8 @@ impl Work<'_> {
         progress: &mut dyn Progress,
     ) -> Result<(Vec<Prepared<'c>>, usize)> {
         progress.step("cut");
-        let cuts: Vec<Vec<(Block, Vec<Passage>)>> =
-            batch.par_iter().map(|document| self.cut(document)).collect();
+        let (cuts, labels): (Vec<_>, Vec<_>) =
+            batch.par_iter().map(|document| self.cut(document)).unzip();
         let forms: Vec<Vec<String>> = batch
             .par_iter()
             .zip(&cuts)
@@ -301,22 +346,24 @@ impl Work<'_> {
         let (vectors, reused) = self.embed(&texts, &ids)?;
         let (mut ids, mut vectors) = (ids.as_slice(), vectors.as_slice());
         let mut prepared = Vec::with_capacity(batch.len());
-        for ((document, cut), terms) in batch.iter().zip(cuts).zip(terms) {
+        for (((document, cut), labels), terms) in batch.iter().zip(cuts).zip(labels).zip(terms) {
             let (own, later) = vectors.split_at(terms.len() * self.embedder.dim());
             let (forms, other) = ids.split_at(terms.len());
             (vectors, ids) = (later, other);
             let (forms, vectors) = (forms.to_vec(), own.to_vec());
-            prepared.push(Prepared { document, cut, terms, forms, vectors });
+            prepared.push(Prepared { document, cut, labels, terms, forms, vectors });
         }
         Ok((prepared, reused))
     }
 
-    fn cut(&self, document: &Document) -> Vec<(Block, Vec<Passage>)> {
-        let mut whole = cut(document, &self.settings.passage);
-        if let Some(keep) = self.options.keep {
-            whole.retain(|(block, _)| keep(&label(&document.metadata, &block.sections)));
-        }
-        whole
+    /// The blocks of a document that are kept, and the label of each.
+    fn cut(&self, document: &Document) -> (Vec<(Block, Vec<Passage>)>, Vec<Label>) {
+        let whole = cut(document, &self.settings.passage);
+        let paths: Vec<&[String]> =
+            whole.iter().map(|(block, _)| block.sections.as_slice()).collect();
+        let labels = labels(&document.metadata, &paths);
+        let both = whole.into_iter().zip(labels);
+        both.filter(|(_, label)| self.options.keep.is_none_or(|keep| keep(label))).unzip()
     }
 
     /// The embeddings of `texts` `[texts × dim]`, those known by their name taken over.

@@ -59,10 +59,16 @@ impl Index {
         let matches = [
             ("analyzer", manifest.analyzer.as_str(), analyzer.id()),
             ("embedder", manifest.embedder.as_str(), embedder.id().to_owned()),
+            ("reading settings", manifest.reading.as_str(), settings.reading.clone()),
             ("passage settings", manifest.passage.as_str(), settings.passage_id()),
             ("policy", manifest.policy.as_str(), policy.map_or(OPEN, Policy::hash).to_owned()),
         ];
         for (what, built, asked) in matches {
+            if built != asked && what == "policy" {
+                let problem = "the policy has changed since it was built";
+                let help = "run `atlas build` to build it again";
+                return Err(Error::unusable(store.folder(), problem, help));
+            }
             if built != asked {
                 let problem = format!("it was built with {what} {built}, and {asked} is asked for");
                 let help = "run `atlas build` to build it again";

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::format::Manifest;
 use crate::vectors::build::GraphParams;
 use crate::vectors::store::BUILDERS;
 use crate::{passage, text};
@@ -10,6 +11,8 @@ use crate::{passage, text};
 /// Everything that decides what an index of a corpus holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
+    /// Names what of the corpus folder is read: a subset or an excluded file makes another index.
+    pub reading: String,
     /// How documents are cut.
     pub passage: passage::Settings,
     /// How text becomes terms.
@@ -40,6 +43,15 @@ impl Default for GraphSettings {
 }
 
 impl GraphSettings {
+    /// Whether a generation has the graph that these settings ask for.
+    pub fn is_of(&self, manifest: &Manifest) -> bool {
+        let wanted = manifest.passages >= self.from_passages.max(1);
+        manifest.graph.as_ref().map_or(!wanted, |graph| {
+            let same = (graph.m, graph.ef_construction) == (self.m, self.ef_construction);
+            wanted && same && graph.builder == self.builder
+        })
+    }
+
     /// The parameters for a builder.
     pub const fn params(&self) -> GraphParams {
         GraphParams { m: self.m, ef_construction: self.ef_construction }

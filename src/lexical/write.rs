@@ -129,7 +129,13 @@ impl LexicalWriter {
         let mut part = PartWriter::create(&self.folder.join("lengths.part"), LENGTHS_KIND)?;
         part.section("lengths", bytemuck::cast_slice(&self.lengths))?;
         let total = self.lengths.iter().map(|&length| u64::from(length)).sum();
-        Ok((part.finish()?, list(&home)?, total))
+        let files = list(&home)?;
+        if cfg!(unix) {
+            // Tantivy renames its last file after it synced the folder.
+            let synced = fs::File::open(&home).and_then(|folder| folder.sync_all());
+            synced.map_err(|e| Error::io("syncing", &home, e))?;
+        }
+        Ok((part.finish()?, files, total))
     }
 }
 

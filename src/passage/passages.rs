@@ -70,6 +70,9 @@ fn pack(packer: &mut Packer<'_>, element: &Element, settings: &Settings) {
     }
 }
 
+/// Bytes of a repeated header for each token of a passage: several times what text needs.
+const HEADER_BYTES_PER_TOKEN: usize = 16;
+
 fn pack_rows(packer: &mut Packer<'_>, bytes: Range<usize>, rows: &[usize], settings: &Settings) {
     let Some((first, rest)) = rows.split_first() else {
         return pack_lines(packer, bytes);
@@ -77,9 +80,11 @@ fn pack_rows(packer: &mut Packer<'_>, bytes: Range<usize>, rows: &[usize], setti
     let head = bytes.start..*first;
     let tokens = estimate_tokens(&packer.text()[head.clone()]);
     // A header that fills more than three quarters would leave its rows no room, and repeating it
-    // would multiply the text; it then stands at the first row only.
+    // would multiply the text; it then stands at the first row only. So does one of many bytes,
+    // since white space costs no tokens.
+    let repeats = tokens <= settings.max_tokens / 4 * 3
+        && head.len() <= settings.max_tokens.saturating_mul(HEADER_BYTES_PER_TOKEN);
     let header = Header { bytes: head, tokens };
-    let repeats = tokens <= settings.max_tokens / 4 * 3;
     packer.add_table_head(bytes.start..rest.first().copied().unwrap_or(bytes.end));
     let ends = rest.iter().skip(1).copied().chain([bytes.end]);
     for (start, end) in rest.iter().copied().zip(ends) {

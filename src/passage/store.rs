@@ -134,17 +134,17 @@ impl StoreWriter {
         for (block, passages) in cut {
             let whole = match passages.as_slice() {
                 [only] if only.text == block.text => None,
-                _ => Some(self.text(&block.text)?),
+                _ => Some(self.text(document, &block.text)?),
             };
             let first_row = self.passages.len() as u32;
             for passage in passages {
-                let (text_start, text_bytes) = self.text(&passage.text)?;
+                let (text_start, text_bytes) = self.text(document, &passage.text)?;
                 self.passages.push(PassageRecord {
                     block: self.blocks.len() as u32,
                     piece: passage.reference.passage,
                     text_start,
                     text_bytes,
-                    tokens: passage.tokens as u32,
+                    tokens: length(document, passage.tokens)?,
                     first_line: passage.lines.first as u32,
                     last_line: passage.lines.last as u32,
                 });
@@ -152,7 +152,8 @@ impl StoreWriter {
             let first = self.passages.get(first_row as usize);
             let own = first.map_or((0, 0), |only| (only.text_start, only.text_bytes));
             let (text_start, text_bytes) = whole.unwrap_or(own);
-            let (sections_start, sections_bytes) = self.text(&block.sections.join("\n"))?;
+            let (sections_start, sections_bytes) =
+                self.text(document, &block.sections.join("\n"))?;
             self.blocks.push(BlockRecord {
                 document: self.starts.len() as u32 - 1,
                 number: block.reference.block,
@@ -160,7 +161,7 @@ impl StoreWriter {
                 passages: passages.len() as u32,
                 text_start,
                 text_bytes,
-                tokens: crate::text::estimate_tokens(&block.text) as u32,
+                tokens: length(document, crate::text::estimate_tokens(&block.text))?,
                 sections_start,
                 sections_bytes,
                 reserved: 0,
@@ -180,11 +181,12 @@ impl StoreWriter {
         Ok(())
     }
 
-    fn text(&mut self, text: &str) -> Result<(u64, u32)> {
+    fn text(&mut self, document: &Document, text: &str) -> Result<(u64, u32)> {
+        let bytes = length(document, text.len())?;
         let start = self.text_at;
         self.part.write(text.as_bytes())?;
-        self.text_at += text.len() as u64;
-        Ok((start, text.len() as u32))
+        self.text_at += u64::from(bytes);
+        Ok((start, bytes))
     }
 
     /// Ends the file and gives its entry.
@@ -196,6 +198,14 @@ impl StoreWriter {
         self.part.section("forms", bytemuck::cast_slice(&self.forms))?;
         self.part.finish()
     }
+}
+
+/// The length of a text of `document` as the store holds it.
+fn length(document: &Document, bytes: usize) -> Result<u32> {
+    u32::try_from(bytes).map_err(|_| {
+        let problem = format!("a text of document {} is over 4 GiB: {bytes} bytes", document.id);
+        Error::input(&document.source.path, None, problem, "split the document")
+    })
 }
 
 /// How documents are encoded: bincode 2, little-endian, variable-length integers.
@@ -331,5 +341,21 @@ impl PassageStore {
     pub fn reference(&self, row: u32) -> Result<PassageRef> {
         let passage = self.passage(row)?;
         Ok(PassageRef { block: self.block_reference(passage.block)?, passage: passage.piece })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::BodyForm;
+    use crate::passage::tests::document;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_text_over_4_gib_is_refused_by_the_name_of_its_document() {
+        let document = document("x", BodyForm::Plain);
+        assert_eq!(length(&document, u32::MAX as usize).unwrap(), u32::MAX);
+        let said = length(&document, 1 << 32).unwrap_err().to_string();
+        assert!(said.contains("a text of document D-1 is over 4 GiB: 4294967296 bytes"), "{said}");
     }
 }

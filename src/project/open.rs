@@ -1,6 +1,6 @@
 //! Finding a project and opening its parts.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::{OPEN, PROJECT_FILE, ProjectFile};
@@ -68,7 +68,7 @@ impl Project {
         }
         let stated = Some(folder.join(PROJECT_FILE)).filter(|path| path.is_file());
         let mut file = ProjectFile::read(stated.as_deref(), overrides)?;
-        if stated.is_none() {
+        if stated.is_none() && !overrides.iter().any(|set| set.trim_start().starts_with("index")) {
             file.index = PathBuf::from(BARE_INDEX);
         }
         let beir =
@@ -76,6 +76,8 @@ impl Project {
         let evals =
             if beir && stated.is_none() { folder.clone() } else { folder.join(&file.evals) };
         let corpus = folder.join(&file.corpus);
+        let own_index = index.map_or_else(|| folder.join(&file.index), Path::to_owned);
+        leave_out(&corpus, &own_index, &mut file);
         let (policy, askers) = if file.access == OPEN {
             (None, Askers::default())
         } else {
@@ -84,15 +86,7 @@ impl Project {
                 file.askers.as_ref().map_or_else(|| evals.join("users.yaml"), |p| folder.join(p));
             (Some(Policy::read(&path)?), Askers::read(&users)?)
         };
-        let project = Self {
-            corpus,
-            index: index.map_or_else(|| folder.join(&file.index), Path::to_owned),
-            evals,
-            folder,
-            file,
-            policy,
-            askers,
-        };
+        let project = Self { corpus, index: own_index, evals, folder, file, policy, askers };
         project.index_settings().check()?;
         project.file.search.check()?;
         Ok(project)
@@ -100,7 +94,11 @@ impl Project {
 
     /// What shapes its index.
     pub fn index_settings(&self) -> index::Settings {
+        let mut reading = self.file.reading.clone();
+        // Strictness decides whether there is an index, not what is in it.
+        reading.strict = false;
         index::Settings {
+            reading: serde_json::to_string(&reading).unwrap_or_default(),
             passage: self.file.passage.clone(),
             text: self.file.text.clone(),
             graph: self.file.graph.clone(),
@@ -146,6 +144,26 @@ impl Project {
         }
     }
 
+    /// Names everything about access that decides numbers: policy, askers, default asker.
+    pub fn access_id(&self) -> String {
+        let Some(policy) = &self.policy else { return OPEN.to_owned() };
+        let mut hash = blake3::Hasher::new();
+        hash.update(policy.hash().as_bytes());
+        for asker in self.askers.iter() {
+            hash.update(format!("{asker:?}").as_bytes());
+        }
+        hash.update(format!("{:?}", self.file.default_asker).as_bytes());
+        hash.finalize().to_hex().to_string()
+    }
+
+    /// Roles that the policy names and nobody has: most likely misspelt.
+    pub fn idle_roles(&self) -> Vec<String> {
+        let roles = self.policy.iter().flat_map(Policy::roles);
+        let held =
+            |role: &&str| self.askers.iter().any(|asker| asker.roles.iter().any(|own| own == role));
+        roles.filter(|role| !held(role)).map(str::to_owned).collect()
+    }
+
     /// What the asker called `named`, or the default one, may read in `index`.
     pub fn scope(&self, index: &Index, named: Option<&str>) -> Result<Scope> {
         index.scope(self.asker(named).0)
@@ -163,7 +181,10 @@ impl Project {
                     let known = &sources[at];
                     let same =
                         known.size_bytes == file.size_bytes && known.mtime_ns == file.mtime_ns;
-                    if same || file.read_hash(&self.corpus)? == known.hash {
+                    // An empty hash is a file that could not be read; it may be readable by now.
+                    let unchanged = (same && !known.hash.is_empty())
+                        || file.read_hash(&self.corpus).unwrap_or_default() == known.hash;
+                    if unchanged {
                         continue;
                     }
                     "changed"
@@ -206,6 +227,20 @@ fn policy_path(folder: &Path, corpus: &Path, access: &str) -> Result<PathBuf> {
     let problem = format!("`access` names a policy that is not at {}", shown.join(" nor at "));
     let help = "write one, or set access = \"open\"";
     Err(Error::input(folder.join(PROJECT_FILE), None, problem, help))
+}
+
+/// Leaves an index that lies inside the corpus out of it.
+fn leave_out(corpus: &Path, index: &Path, file: &mut ProjectFile) {
+    let whole = |path: &Path| {
+        path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>()
+    };
+    let (corpus, index) = (whole(corpus), whole(index));
+    if let Ok(inside) = index.strip_prefix(&corpus)
+        && inside.components().next().is_some()
+    {
+        let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+        file.reading.exclude.push(format!("/{}/", parts.join("/")));
+    }
 }
 
 #[cfg(test)]

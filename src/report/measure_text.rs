@@ -239,6 +239,14 @@ fn loss_text(loss: &Loss, report: &MeasureReport<'_>) -> String {
         None => {
             format!("{}: no leg found {names} in its first {}", loss.class(), report.settings.depth)
         }
+        Some((unit, place, score)) if *place <= report.settings.k => format!(
+            "{}: {unit} came {} of {} with score {score:.3}, and there was no room for it among {} tokens, \
+             or its score was too low",
+            loss.class(),
+            ordinal(*place),
+            loss.candidates,
+            report.settings.window_tokens
+        ),
         Some((unit, place, score)) => format!(
             "{}: {unit} came {} of {} with score {score:.3}; the window held at most {}",
             loss.class(),

@@ -21,6 +21,8 @@ pub struct Receipt {
     pub mode: Mode,
     /// The pipeline's settings.
     pub settings: Settings,
+    /// Who may read what and who asks by default; `open` without a policy.
+    pub access: String,
     /// The embedder's id.
     pub model: String,
     /// Version of the program.
@@ -38,6 +40,7 @@ impl Receipt {
         sets: Vec<(String, String)>,
         mode: Mode,
         settings: &Settings,
+        access: String,
     ) -> Self {
         let mut receipt = Self {
             corpus: manifest.fingerprint.clone(),
@@ -45,6 +48,7 @@ impl Receipt {
             sets,
             mode,
             settings: settings.clone(),
+            access,
             model: manifest.embedder.clone(),
             code: env!("CARGO_PKG_VERSION").to_owned(),
             definitions: DEFINITIONS,

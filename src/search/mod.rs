@@ -27,3 +27,4 @@ pub use fuse::Fusion;
 pub use pipeline::Searcher;
 pub use request::{ContextBlock, Outcome, Request, Retriever};
 pub use settings::{DensePath, Mode, Settings};
+pub(crate) use window::within;

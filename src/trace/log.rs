@@ -4,7 +4,7 @@
 //! scores of the context alone: never a text, a title or a candidate that did not arrive.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -62,9 +62,24 @@ impl Entry {
         }
         let mut line = serde_json::to_vec(self).map_err(|e| fault(std::io::Error::other(e)))?;
         line.push(b'\n');
+        let mut file = open(path).map_err(fault)?;
+        if is_torn(&mut file).map_err(fault)? {
+            line.insert(0, b'\n');
+        }
         // One write of a whole line, so that processes that log at once do not mix.
-        open(path).map_err(fault)?.write_all(&line).map_err(fault)
+        file.write_all(&line).map_err(fault)
     }
+}
+
+/// Whether the last line of `file` has no end, as when a process died in its midst.
+fn is_torn(file: &mut File) -> std::io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 /// The stand-in for an asker's id: the same for the same id and log, and not to be turned back
@@ -77,12 +92,12 @@ pub fn pseudonym(asker: &str, key: &str) -> String {
 #[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)
 }
 
 #[cfg(not(unix))]
 fn open(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
+    OpenOptions::new().create(true).read(true).append(true).open(path)
 }
 
 #[cfg(test)]
@@ -99,7 +114,11 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         let lines: Vec<Entry> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(lines, [entry.clone(), entry]);
+        assert_eq!(lines, [entry.clone(), entry.clone()]);
+        fs::write(&path, "{\"at_s\":").unwrap();
+        entry.append(&path).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(serde_json::from_str::<Entry>(text.lines().nth(1).unwrap()).unwrap(), entry);
     }
 
     #[test]

@@ -48,8 +48,8 @@ const PARALLEL_TEXTS: usize = 8;
 /// and punctuation do not count, and a text of nothing else has share 0.
 ///
 /// ```
-/// use atlas::vectors::embedder::{Embedder, Role};
-/// use atlas::vectors::static_model::StaticModel;
+/// use atlas::vectors::{Embedder, Role};
+/// use atlas::vectors::StaticModel;
 ///
 /// let model = StaticModel::built_in()?;
 /// let texts = ["my heart beats too fast", "rapid pulse", "the price of apples", "心拍数"];

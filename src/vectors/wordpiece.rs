@@ -46,7 +46,7 @@ pub struct Word<'a> {
 /// The tokenizer with its vocabulary.
 ///
 /// ```
-/// use atlas::vectors::static_model::StaticModel;
+/// use atlas::vectors::StaticModel;
 ///
 /// let pieces = StaticModel::built_in()?.pieces();
 /// assert_eq!(pieces.ids("Zürich's git"), [10204, 1005, 1055, 21025, 2102]);

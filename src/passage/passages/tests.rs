@@ -66,6 +66,14 @@ fn a_header_too_wide_to_repeat_stands_once() {
 }
 
 #[test]
+fn a_header_of_much_white_space_stands_once() {
+    let body = format!("| a{} |\n|-|\n{}", " ".repeat(400), "| b c |\n".repeat(40));
+    let found = cut_first(&body, 20, 0);
+    assert!(found.len() > 2 && found[0].text.starts_with("| a  "));
+    assert!(found[1..].iter().all(|passage| passage.text.starts_with("| b c |")));
+}
+
+#[test]
 fn a_long_item_comes_apart_at_its_parts() {
     let (one, two) = (words(6, "a"), words(6, "b"));
     let body = format!("- {one}\n  - {two}\n\n  ```\n  {one}\n  {two}\n  ```\n- c\n");
