@@ -28,7 +28,8 @@ struct Condition {
 enum Test {
     /// One of these, compared as written.
     OneOf(Vec<String>),
-    /// Related so to this, among values of its kind: dates by day, numbers by size, text by bytes.
+    /// Related so to this, among values of its kind: dates by day, numbers by size, text by bytes; a
+    /// text that is written as a number is one beside a number.
     Is(Relation, Value),
 }
 
@@ -115,10 +116,19 @@ impl Filter {
                 Test::OneOf(values) => values.iter().any(|value| metadata.is_written(key, value)),
                 Test::Is(relation, bound) => {
                     let items = metadata.get(key).map_or(&[][..], Value::items);
-                    items.iter().any(|item| relation.holds(item.partial_cmp(bound)))
+                    items.iter().any(|item| relation.holds(compare(item, bound)))
                 }
             })
     }
+}
+
+/// The order of `item` against `bound`. Some keys (`revision`, `product`) are always text: against a
+/// number, a text that is written as one counts as one.
+fn compare(item: &Value, bound: &Value) -> Option<Ordering> {
+    if let (Value::Text(text), Value::Number(_)) = (item, bound) {
+        return Value::Number(text.parse().ok()?).partial_cmp(bound);
+    }
+    item.partial_cmp(bound)
 }
 
 impl Relation {
@@ -206,6 +216,7 @@ mod tests {
         for (key, value) in [
             ("product", Value::List(vec![Value::Text("C-3".into()), Value::Text("T-7".into())])),
             ("weight", Value::Number(21.5)),
+            ("revision", Value::Text("3".into())),
             ("effective_from", Value::from_text("2026-01-01")),
             ("effective_to", Value::from_text("2026-12-31")),
         ] {
@@ -228,6 +239,7 @@ mod tests {
         assert!(passes(&["weight>=21.5"]) && !passes(&["weight>21.5"]) && passes(&["weight<22"]));
         assert!(passes(&["effective_from<=2026-06-01"]) && !passes(&["effective_from<2026-01-01"]));
         assert!(passes(&["id=WARR-R2", "weight<=22"]) && !passes(&["id=WARR-R1"]));
+        assert!(passes(&["revision>=2"]) && !passes(&["revision>3"]) && !passes(&["product>1"]));
         assert!(!passes(&["absent=1"]) && !passes(&["weight>2026-01-01"]));
     }
 
