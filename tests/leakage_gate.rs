@@ -407,7 +407,7 @@ fn cases_that_could_not_fail_are_refused_with_their_lines() {
     let expected = ":3: case a names asker `manger`, who is unknown; did you mean `manager`?";
     assert_eq!(stranger, expected);
     let unknown = fault_of(&CASE.replace("expect:", "expects:"));
-    assert!(unknown.starts_with(":3: unknown field `expects`"), "{unknown}");
+    assert!(unknown.starts_with(":3: unknown key `expects`"), "{unknown}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use serde_saphyr::Spanned;
 use super::statistics::upper_limit_after_none;
 use super::twin::{Plan, Twin, difference};
 use crate::access::{Asker, Askers, labels};
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result, complaint, nearest};
 use crate::index::Index;
 use crate::passage::{PassageRef, cut};
 use crate::search::{Outcome, Request, Retriever};
@@ -74,10 +74,9 @@ pub fn read(path: &Path, askers: &Askers) -> Result<Vec<Case>> {
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let file: File = serde_saphyr::from_str_with_options(&text, options).map_err(|fault| {
         let line = fault.location().map(|place| place.line());
-        let message = fault.to_string();
-        let message = message.lines().next().unwrap_or_default();
-        let message = message.split(" at line ").next().unwrap_or(message).to_owned();
-        Error::input(path, line, message, "the form is described in evals/distributor/README.md")
+        let (problem, meant) = complaint(&fault.to_string(), "");
+        let form = || "the form is described in evals/distributor/README.md".to_owned();
+        Error::input(path, line, problem, meant.unwrap_or_else(form))
     })?;
     let mut cases: Vec<Case> = Vec::with_capacity(file.cases.len());
     for spanned in file.cases {

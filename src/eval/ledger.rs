@@ -1,13 +1,13 @@
 //! The ledger of a corpus's question sets: every look at held-out questions, every choice of a
 //! setting, every question that moved. One JSON object a line, appended and never changed.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::format::append_line;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,26 +86,9 @@ pub fn read(path: &Path) -> Result<Vec<Entry>> {
 
 /// Appends `entry` on a line of its own, synced before it counts.
 pub fn append(path: &Path, entry: &Entry) -> Result<()> {
-    let fault = |e| Error::io("writing the ledger", path, e);
-    let mut line = serde_json::to_vec(entry).map_err(|e| fault(std::io::Error::other(e)))?;
-    line.push(b'\n');
-    let mut file =
-        OpenOptions::new().create(true).read(true).append(true).open(path).map_err(fault)?;
-    if is_torn(&mut file).map_err(fault)? {
-        line.insert(0, b'\n');
-    }
-    file.write_all(&line).and_then(|()| file.sync_all()).map_err(fault)
-}
-
-/// Whether the last line of `file` has no end.
-fn is_torn(file: &mut File) -> std::io::Result<bool> {
-    if file.seek(SeekFrom::End(0))? == 0 {
-        return Ok(false);
-    }
-    file.seek(SeekFrom::End(-1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
+    append_line(path, entry, false)
+        .and_then(|file| file.sync_all())
+        .map_err(|e| Error::io("writing the ledger", path, e))
 }
 
 /// What looks at `set` have cost so far.

@@ -6,12 +6,14 @@
 //! [`Part`]). A *generation* is a folder of parts under a [`Manifest`], and [`Store`] is the folder
 //! of generations with the one name that says which is current.
 
+mod append;
 mod manifest;
 mod map;
 mod part;
 mod store;
 mod write;
 
+pub use append::append_line;
 pub use manifest::{FileEntry, GraphState, Manifest, PartEntry, SourceFile};
 pub use map::MappedFile;
 pub use part::{Part, Section};

@@ -369,26 +369,18 @@ impl Work<'_> {
     /// The embeddings of `texts` `[texts × dim]`, those known by their name taken over.
     fn embed(&self, texts: &[&str], ids: &[FormId]) -> Result<(Vec<f32>, usize)> {
         let dim = self.embedder.dim();
-        let fresh: Vec<usize> = (0..texts.len())
-            .filter(|at| self.known.is_none_or(|known| known.get(&ids[*at]).is_none()))
-            .collect();
-        let missing: Vec<&str> = fresh.iter().map(|at| texts[*at]).collect();
+        let known: Vec<Option<&[f32]>> =
+            ids.iter().map(|id| self.known.and_then(|known| known.get(id))).collect();
+        let fresh = texts.iter().zip(&known).filter(|(_, row)| row.is_none());
+        let missing: Vec<&str> = fresh.map(|(text, _)| *text).collect();
         let embedded =
             self.embedder.embed(Role::Passage, &missing)?.checked(self.embedder, missing.len())?;
-        let rows = embedded.rows.as_slice().unwrap_or_default();
-        if fresh.len() == texts.len() {
-            return Ok((rows.to_vec(), 0));
+        let mut made = embedded.rows.as_slice().unwrap_or_default().chunks_exact(dim.max(1));
+        let mut all = Vec::with_capacity(texts.len() * dim);
+        for row in &known {
+            all.extend_from_slice(row.or_else(|| made.next()).unwrap_or_default());
         }
-        let mut all = vec![0.0; texts.len() * dim];
-        for (row, at) in rows.chunks_exact(dim.max(1)).zip(&fresh) {
-            all[at * dim..(at + 1) * dim].copy_from_slice(row);
-        }
-        for (at, id) in ids.iter().enumerate() {
-            if let Some(row) = self.known.and_then(|known| known.get(id)) {
-                all[at * dim..(at + 1) * dim].copy_from_slice(row);
-            }
-        }
-        Ok((all, texts.len() - fresh.len()))
+        Ok((all, texts.len() - missing.len()))
     }
 }
 

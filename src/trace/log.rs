@@ -3,14 +3,13 @@
 //! It holds the question, which is the asker's own text, and of what was found the references and
 //! scores of the context alone: never a text, a title or a candidate that did not arrive.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::Trace;
 use crate::error::{Error, Result};
+use crate::format::append_line;
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,52 +55,24 @@ impl Entry {
 
     /// Appends the entry to the log at `path`, which is made readable by its owner only.
     pub fn append(&self, path: &Path) -> Result<()> {
-        let fault = |e| Error::io("writing the usage log", path, e);
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(fault)?;
-        }
-        let mut line = serde_json::to_vec(self).map_err(|e| fault(std::io::Error::other(e)))?;
-        line.push(b'\n');
-        let mut file = open(path).map_err(fault)?;
-        if is_torn(&mut file).map_err(fault)? {
-            line.insert(0, b'\n');
-        }
-        // One write of a whole line, so that processes that log at once do not mix.
-        file.write_all(&line).map_err(fault)
+        append_line(path, self, true)
+            .map(|_| ())
+            .map_err(|e| Error::io("writing the usage log", path, e))
     }
 }
 
-/// Whether the last line of `file` has no end, as when a process died in its midst.
-fn is_torn(file: &mut File) -> std::io::Result<bool> {
-    if file.seek(SeekFrom::End(0))? == 0 {
-        return Ok(false);
-    }
-    file.seek(SeekFrom::End(-1))?;
-    let mut last = [0];
-    file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
-}
-
-/// The stand-in for an asker's id: the same for the same id and log, and not to be turned back
-/// without the log's own key, which is its path in the project.
+/// The stand-in for an asker's id: the same for the same id and key. Whoever knows the key, which is the
+/// project's path, can find out which of the ids they know it stands for: it hides names from readers
+/// of the log, not from the project's own people.
 pub fn pseudonym(asker: &str, key: &str) -> String {
     let key = blake3::derive_key("atlas usage log pseudonym 1", key.as_bytes());
     blake3::keyed_hash(&key, asker.as_bytes()).to_hex()[..16].to_owned()
 }
 
-#[cfg(unix)]
-fn open(path: &Path) -> std::io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().create(true).read(true).append(true).open(path)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
