@@ -117,7 +117,13 @@ impl Guides {
 pub fn first_pages(corpus: &Corpus, pages: usize) -> Corpus {
     let documents = corpus.documents[..pages].to_vec();
     let fingerprint = format!("{}-first-{pages}", corpus.fingerprint);
-    Corpus { documents, skipped: Vec::new(), fingerprint, files: corpus.files.clone() }
+    Corpus {
+        documents,
+        skipped: Vec::new(),
+        noted: Vec::new(),
+        fingerprint,
+        files: corpus.files.clone(),
+    }
 }
 
 /// The index in `folder`, built when there is none of this corpus and this engine.

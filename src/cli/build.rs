@@ -56,8 +56,7 @@ pub fn run(args: &BuildArgs, global: &Global, out: &mut Output) -> Result<Exit> 
                     unchanged: manifest.sources.len(),
                     ..index::Changes::default()
                 };
-                let skipped = manifest.skipped.clone();
-                out.json(&report_json(&manifest, &unchanged, &skipped, &Steps::default()));
+                out.json(&report_json(&manifest, &unchanged, &Steps::default()));
             }
         }
         return Ok(Exit::Done);
@@ -67,7 +66,7 @@ pub fn run(args: &BuildArgs, global: &Global, out: &mut Output) -> Result<Exit> 
     let m = &report.manifest;
     match global.format {
         Format::Json => {
-            out.json(&report_json(m, &report.changed, &m.skipped, &steps));
+            out.json(&report_json(m, &report.changed, &steps));
         }
         Format::Text => text(&report, &steps, out),
     }
@@ -84,14 +83,10 @@ fn current(project: &Project) -> Result<Option<Manifest>> {
     Ok(stale.is_empty().then(|| index.manifest().clone()))
 }
 
-fn report_json(
-    m: &Manifest,
-    changed: &index::Changes,
-    skipped: &[(String, String)],
-    steps: &Steps,
-) -> serde_json::Value {
-    let skipped: Vec<_> =
-        skipped.iter().map(|(path, reason)| json!({ "path": path, "reason": reason })).collect();
+fn report_json(m: &Manifest, changed: &index::Changes, steps: &Steps) -> serde_json::Value {
+    let files = |files: &[(String, String)]| -> Vec<_> {
+        files.iter().map(|(path, reason)| json!({ "path": path, "reason": reason })).collect()
+    };
     let steps: Vec<_> =
         steps.done.iter().map(|(name, ms)| json!({ "name": name, "elapsed_ms": ms })).collect();
     json!({
@@ -102,7 +97,8 @@ fn report_json(
         "digest": m.digest,
         "fingerprint": m.fingerprint,
         "changed": changed,
-        "skipped": skipped,
+        "skipped": files(&m.skipped),
+        "noted": files(&m.noted),
         "steps": steps,
         "size_bytes": m.size_bytes(),
         "peak_rss_bytes": peak_rss_bytes(),
@@ -147,6 +143,9 @@ fn text(report: &BuildReport, steps: &Steps, out: &mut Output) {
     for skipped in &report.skipped {
         out.line(format!("skipped     {}: {}", skipped.path, skipped.reason));
     }
+    for (path, reason) in &m.noted {
+        out.line(format!("noted       {path}: {reason}"));
+    }
 }
 
 /// The project's index: opened as it is when it fits, built first when it is missing, stale or of
@@ -188,7 +187,7 @@ pub fn ensure(project: &Project) -> Result<Index> {
     ));
     warn_of_roles(project);
     if project.policy.is_some() {
-        let hidden = report.closed.len() + report.skipped.len();
+        let hidden = report.closed.len() + report.skipped.len() + m.noted.len();
         if hidden > 0 {
             note(&format!("{} to look at: run `atlas build --full`", counted(hidden, "message")));
         }
@@ -199,6 +198,12 @@ pub fn ensure(project: &Project) -> Result<Index> {
     }
     if let more @ 1.. = report.skipped.len().saturating_sub(SKIPPED_SHOWN) {
         note(&format!("skipped {more} more; `atlas status` lists them"));
+    }
+    for (path, reason) in m.noted.iter().take(SKIPPED_SHOWN) {
+        note(&format!("{path}: {reason}"));
+    }
+    if let more @ 1.. = m.noted.len().saturating_sub(SKIPPED_SHOWN) {
+        note(&format!("a word about {more} more; `atlas status` lists them"));
     }
     project.open_index()
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use atlas::access::Asker;
+use atlas::corpus::Place;
 use atlas::error::Result;
 use atlas::index::{Filter, Index};
 use atlas::project::Project;
@@ -183,7 +184,16 @@ struct Shown {
     sections: Vec<String>,
     text: String,
     path: String,
-    lines: (u32, u32),
+    place: Place,
+}
+
+impl Shown {
+    /// `notes.md:3-7`, `manual.pdf, page 4`.
+    fn at(&self) -> String {
+        let lines = self.place.lines.map_or_else(String::new, |lines| format!(":{lines}"));
+        let page = self.place.page.map_or_else(String::new, |page| format!(", page {page}"));
+        format!("{}{lines}{page}", self.path)
+    }
 }
 
 fn shown(index: &Index, hit: &ContextBlock) -> Result<Shown> {
@@ -199,7 +209,7 @@ fn shown(index: &Index, hit: &ContextBlock) -> Result<Shown> {
         sections: passages.sections(&block)?,
         text: passages.passage_text(&passage)?.to_owned(),
         path: document.path,
-        lines: (passage.first_line, passage.last_line),
+        place: passage.place(),
     })
 }
 
@@ -207,6 +217,7 @@ fn to_json(index: &Index, outcome: &Outcome) -> Result<Value> {
     let mut hits = Vec::new();
     for hit in &outcome.context {
         let shown = shown(index, hit)?;
+        let Place { page, lines, bytes } = &shown.place;
         hits.push(json!({
             "reference": shown.reference,
             "block": shown.block,
@@ -216,7 +227,12 @@ fn to_json(index: &Index, outcome: &Outcome) -> Result<Value> {
             "score": hit.score,
             "tokens": hit.tokens,
             "text": shown.text,
-            "source": { "path": shown.path, "lines": [shown.lines.0, shown.lines.1] },
+            "source": {
+                "path": shown.path,
+                "page": page,
+                "lines": lines.map(|lines| [lines.first, lines.last]),
+                "bytes": bytes.as_ref().map(|bytes| [bytes.start, bytes.end]),
+            },
         }));
     }
     Ok(json!({ "hits": hits, "trace": outcome.trace }))
@@ -243,13 +259,12 @@ fn text(
     }
     for (at, hit) in outcome.context.iter().enumerate() {
         let shown = shown(index, hit)?;
+        let at_source = shown.at();
         let place = [&[shown.title][..], &shown.sections].concat().join(" › ");
         let place = one_line(&place, columns.saturating_sub(shown.reference.len() + 13));
         out.line(format!("{:2}  {:.3}  {}  {place}", at + 1, hit.score, shown.reference));
         out.line(format!("           {}", one_line(&shown.text, columns.saturating_sub(11))));
-        let (first, last) = shown.lines;
-        let lines = if first == last { first.to_string() } else { format!("{first}-{last}") };
-        out.line(format!("           {}:{lines}", shown.path));
+        out.line(format!("           {at_source}"));
         if args.explain {
             explain(searcher, request, hit, outcome, out)?;
         }

@@ -85,6 +85,9 @@ pub fn run(global: &Global, out: &mut Output) -> Result<Exit> {
             for (path, reason) in &m.skipped {
                 out.line(format!("skipped     {path}: {reason}"));
             }
+            for (path, reason) in &m.noted {
+                out.line(format!("noted       {path}: {reason}"));
+            }
         }
     }
     Ok(Exit::Done)

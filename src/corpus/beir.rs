@@ -12,7 +12,9 @@ use ruzstd::decoding::StreamingDecoder;
 use serde_json::{Map, Value as Json};
 
 use super::markdown::take_title;
-use super::{BodyForm, Document, Metadata, RawFile, Reader, Source, front};
+use super::{
+    BodyForm, CorpusSettings, Document, Metadata, RawFile, Reader, Reading, Source, front,
+};
 use crate::error::{Result, complaint};
 
 /// Reads `corpus.jsonl` and `corpus.jsonl.zst` at the top of a folder.
@@ -25,23 +27,20 @@ pub(super) const NAMES: [&str; 2] = ["corpus.jsonl", "corpus.jsonl.zst"];
 const BATCH: usize = 1024;
 
 impl Reader for Beir {
-    fn extensions(&self) -> &[&str] {
-        &["jsonl", "jsonl.zst"]
-    }
-
-    fn read(&self, source: &RawFile) -> Result<Vec<Document>> {
+    fn read(&self, source: &RawFile, _: &CorpusSettings) -> Result<Reading> {
         let file = source.open()?;
-        if source.path.ends_with(".zst") {
+        let documents = if source.path.ends_with(".zst") {
             read_lines(source, &mut BufReader::new(Frames::new(file)))
         } else {
             read_lines(source, &mut BufReader::new(file))
-        }
+        };
+        Ok(Reading { documents: documents?, remarks: Vec::new() })
     }
 }
 
 fn read_lines(source: &RawFile, input: &mut dyn BufRead) -> Result<Vec<Document>> {
     let mut documents = Vec::new();
-    let mut number = 0;
+    let (mut number, mut byte) = (0, 0);
     loop {
         let mut batch = Vec::with_capacity(BATCH);
         while batch.len() < BATCH {
@@ -51,21 +50,23 @@ fn read_lines(source: &RawFile, input: &mut dyn BufRead) -> Result<Vec<Document>
                 break;
             }
             number += 1;
-            batch.push((number, line));
+            let start = byte;
+            byte += line.len() as u64;
+            batch.push(((number, start), line));
         }
         if batch.is_empty() {
             return Ok(documents);
         }
         let parsed: Vec<Result<Option<Document>>> =
-            batch.into_par_iter().map(|(number, line)| record(source, number, &line)).collect();
+            batch.into_par_iter().map(|(place, line)| record(source, place, &line)).collect();
         for document in parsed {
             documents.extend(document?);
         }
     }
 }
 
-/// The document of one line; `None` for a blank line.
-fn record(source: &RawFile, number: u64, line: &[u8]) -> Result<Option<Document>> {
+/// The document of one line, given its number and first byte; `None` for a blank line.
+fn record(source: &RawFile, (number, byte): (u64, u64), line: &[u8]) -> Result<Option<Document>> {
     let help = "write one JSON object a line with `_id`, `title` and `text`";
     let fault = |problem: String| source.input(number, problem, help);
     let line = if number == 1 { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line) } else { line };
@@ -104,7 +105,7 @@ fn record(source: &RawFile, number: u64, line: &[u8]) -> Result<Option<Document>
         metadata.0.insert(key, value);
     }
     let (title, body, form) = text_and_form(&id, title, text);
-    let source = Source::record(&source.path, number);
+    let source = Source::record(&source.path, number, byte..byte + line.len() as u64);
     Ok(Some(Document { id, title, metadata, body, form, source }))
 }
 
@@ -181,7 +182,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = folder.path().join(name);
         std::fs::write(&location, bytes).unwrap();
-        Beir.read(&RawFile { path: name.into(), location })
+        let source = RawFile { path: name.into(), location };
+        Beir.read(&source, &CorpusSettings::default()).map(|read| read.documents)
     }
 
     fn compressed(text: &str) -> Vec<u8> {
@@ -204,9 +206,11 @@ mod tests {
         assert_eq!(x.form, BodyForm::Markdown);
         assert_eq!((only.id.as_str(), only.body.as_str()), ("7", "Only title"));
         assert_eq!(only.metadata.number("year"), Some(1999.0));
-        assert_eq!((b.title.as_str(), b.body.as_str(), b.form), ("", "# no\nx", BodyForm::Plain));
+        assert_eq!((b.title.as_str(), b.body.as_str()), ("", "# no\nx"));
+        assert_eq!(b.form, BodyForm::Plain);
         assert_eq!(b.metadata.date("on"), Date::parse("2020-02-02"));
-        assert_eq!(b.source, Source::record("corpus.jsonl", 4));
+        let (start, end) = (LINES.rfind("{\"_id\"").unwrap() as u64, LINES.len() as u64);
+        assert_eq!(b.source, Source::record("corpus.jsonl", 4, start..end));
     }
 
     #[test]

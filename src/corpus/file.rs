@@ -7,18 +7,58 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
-use super::Document;
+use super::{CorpusSettings, Document};
 use crate::error::{Error, Result};
 
 /// The door of a format: one file in, its documents out.
 pub trait Reader: Sync {
-    /// The endings of file names that this reader takes, lower case, without the first dot.
-    fn extensions(&self) -> &[&str];
-
     /// Reads every document of `source`, in the order of the file.
     ///
-    /// A document without text may be returned; [`read`](super::read) sorts it out by name.
-    fn read(&self, source: &RawFile) -> Result<Vec<Document>>;
+    /// A document without text may be returned; [`read`](super::read) sorts it out by name. What the
+    /// file holds and the documents do not is a [`Remark`].
+    ///
+    /// # Errors
+    ///
+    /// A file of which nothing can be read. The file is skipped with that reason.
+    fn read(&self, source: &RawFile, settings: &CorpusSettings) -> Result<Reading>;
+}
+
+/// What a reader made of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// The documents, in the order of the file.
+    pub documents: Vec<Document>,
+    /// What is to be said about the reading.
+    pub remarks: Vec<Remark>,
+}
+
+impl From<Document> for Reading {
+    fn from(document: Document) -> Self {
+        Self { documents: vec![document], remarks: Vec::new() }
+    }
+}
+
+/// Something about a file that was read: text that is not in its documents, or how it was understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// The line of the file that it is about, from 1.
+    pub line: Option<u64>,
+    /// What it is, in words that follow the name of the file.
+    pub text: String,
+    /// Whether something of the file is missing or was replaced; an error under `--strict`.
+    pub is_loss: bool,
+}
+
+impl Remark {
+    /// Something of the file is missing or was replaced.
+    pub fn loss(line: Option<u64>, text: impl Into<String>) -> Self {
+        Self { line, text: text.into(), is_loss: true }
+    }
+
+    /// How the file was understood; nothing is missing.
+    pub fn note(text: impl Into<String>) -> Self {
+        Self { line: None, text: text.into(), is_loss: false }
+    }
 }
 
 /// A file that may hold documents: where it lies, and how to get at what it holds.

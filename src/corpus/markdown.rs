@@ -7,7 +7,10 @@
 //! part of the body.
 
 use super::heading::first_h1;
-use super::{BodyForm, Document, Metadata, RawFile, Reader, Source, Value, front, naming};
+use super::{
+    BodyForm, CorpusSettings, Document, Metadata, RawFile, Reader, Reading, Source, Value, front,
+    naming,
+};
 use crate::error::Result;
 
 /// Reads `.md` and `.markdown`.
@@ -17,11 +20,7 @@ pub struct Markdown;
 const DATE_KEYS: [&str; 2] = ["effective_from", "effective_to"];
 
 impl Reader for Markdown {
-    fn extensions(&self) -> &[&str] {
-        &["md", "markdown"]
-    }
-
-    fn read(&self, source: &RawFile) -> Result<Vec<Document>> {
+    fn read(&self, source: &RawFile, _: &CorpusSettings) -> Result<Reading> {
         let text = source.text()?;
         let (mut metadata, start) = match front::split(source, &text)? {
             Some(matter) => (front::parse(source, &matter)?, matter.body),
@@ -44,7 +43,7 @@ impl Reader for Markdown {
         let title = title.unwrap_or_else(|| naming::title_of_path(&source.path));
         let place = Source::file(&source.path, start.line, start.byte as u64);
         let form = BodyForm::Markdown;
-        Ok(vec![Document { id, title, metadata, body, form, source: place }])
+        Ok(Reading::from(Document { id, title, metadata, body, form, source: place }))
     }
 }
 
@@ -119,7 +118,9 @@ mod tests {
         let location = folder.path().join("x.md");
         std::fs::write(&location, text).unwrap();
         let source = RawFile { path: path.into(), location };
-        Markdown.read(&source).map(|mut documents| documents.pop().unwrap())
+        Markdown
+            .read(&source, &CorpusSettings::default())
+            .map(|mut read| read.documents.pop().unwrap())
     }
 
     fn fault(text: &str) -> String {

@@ -10,21 +10,26 @@ mod front;
 pub(crate) mod heading;
 mod markdown;
 mod naming;
+mod place;
 mod plain;
+mod structure;
 mod survey;
 mod value;
 mod walk;
 
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::Path;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use beir::Beir;
-pub use file::{FileRecord, RawFile, Reader};
+pub use file::{FileRecord, RawFile, Reader, Reading, Remark};
 pub use markdown::Markdown;
+pub use place::{Lines, Place};
 pub use plain::Plain;
+pub use structure::{Draft, Item, ItemKind, Row, Structure};
 pub use survey::{Surveyed, survey};
 pub use value::{Date, Metadata, TEXT_KEYS, Value};
 
@@ -33,10 +38,9 @@ use crate::error::{Error, Result, nearest};
 /// Files at the top of a corpus folder that describe the corpus and are no part of it.
 pub const NOT_DOCUMENTS: [&str; 4] = ["README.md", "access.yaml", "sample.toml", "atlas.toml"];
 
-/// The formats that a folder of files may hold; a new one is a file and a line here.
-fn readers() -> &'static [&'static dyn Reader] {
-    &[&Markdown, &Plain]
-}
+/// Who reads a file, by the ending of its name in lower case; a new ending is a line here.
+const KINDS: &[(&str, &dyn Reader)] =
+    &[("md", &Markdown), ("markdown", &Markdown), ("txt", &Plain), ("text", &Plain)];
 
 /// One text with a name: what is cited, filtered and permitted as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,12 +60,14 @@ pub struct Document {
 }
 
 /// How a body is to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BodyForm {
     /// CommonMark with tables and footnotes.
     Markdown,
     /// Paragraphs between blank lines, nothing else.
     Plain,
+    /// Headings, paragraphs, tables and others where the reader says they are; nothing is markup.
+    Structured(Structure),
 }
 
 /// Where a document was found.
@@ -72,21 +78,28 @@ pub struct Source {
     /// The line of the file on which the body begins, from 1.
     pub first_line: u64,
     /// The byte at which the body begins, from 0, in the file read as UTF-8 with `\n` line ends
-    /// and without a byte order mark; 0 for a record.
+    /// and without a byte order mark; for a record, that at which its line begins.
     pub first_byte: u64,
-    /// Whether the document is a record on one line, so that `first_line` is the line of it all.
-    pub is_record: bool,
+    /// Length in bytes of the line when the document is a record on one line, so that `first_line`
+    /// is the line of it all.
+    pub record_bytes: Option<u64>,
 }
 
 impl Source {
     /// A body that begins at `first_line` and `first_byte` of a file of its own.
     pub fn file(path: &str, first_line: u64, first_byte: u64) -> Self {
-        Self { path: path.to_owned(), first_line, first_byte, is_record: false }
+        Self { path: path.to_owned(), first_line, first_byte, record_bytes: None }
     }
 
-    /// A document that is one line of a file.
-    pub fn record(path: &str, line: u64) -> Self {
-        Self { path: path.to_owned(), first_line: line, first_byte: 0, is_record: true }
+    /// A document that is one line of a file, its `bytes` those of the file as it is unpacked.
+    pub fn record(path: &str, line: u64, bytes: Range<u64>) -> Self {
+        let record_bytes = Some(bytes.end.saturating_sub(bytes.start));
+        Self { path: path.to_owned(), first_line: line, first_byte: bytes.start, record_bytes }
+    }
+
+    /// Whether the document is one line of a file.
+    pub const fn is_record(&self) -> bool {
+        self.record_bytes.is_some()
     }
 }
 
@@ -97,6 +110,7 @@ impl Document {
         let form = match self.form {
             BodyForm::Markdown => "markdown",
             BodyForm::Plain => "plain",
+            BodyForm::Structured(_) => "structured",
         };
         let mut hasher = blake3::Hasher::new();
         let mut field = |text: &str| {
@@ -111,6 +125,9 @@ impl Document {
         for (key, value) in &self.metadata.0 {
             field(key);
             digest_value(value, &mut field);
+        }
+        if let BodyForm::Structured(structure) = &self.form {
+            structure.digest(&mut field);
         }
         *hasher.finalize().as_bytes()
     }
@@ -141,8 +158,8 @@ pub struct CorpusSettings {
     pub subset: Option<Vec<String>>,
     /// Patterns, as in `.gitignore`, of files to leave out in silence; default: none.
     pub exclude: Vec<String>,
-    /// Length in bytes above which a Markdown or text file is skipped; default 64 MiB, far above
-    /// anything written by hand.
+    /// Length in bytes above which a file is skipped; default 64 MiB, far above anything written by
+    /// hand. A public set has no limit.
     pub max_file_bytes: u64,
 }
 
@@ -161,6 +178,15 @@ pub struct Skipped {
     pub reason: String,
 }
 
+/// A file that is in the corpus, but not whole, or not as it might be thought.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noted {
+    /// The file, relative to the corpus folder, with `/`.
+    pub path: String,
+    /// What is missing, or how it was understood, with the line where one can be named.
+    pub reason: String,
+}
+
 /// What a folder holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Corpus {
@@ -168,6 +194,8 @@ pub struct Corpus {
     pub documents: Vec<Document>,
     /// What was not taken, by path.
     pub skipped: Vec<Skipped>,
+    /// What was taken in part, or needs a word, by path.
+    pub noted: Vec<Noted>,
     /// blake3 over the digests of the documents in their order, in hexadecimal.
     pub fingerprint: String,
     /// The files that were read, skipped ones among them, by path.
@@ -198,17 +226,21 @@ pub fn read(folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
     let mut gathered = match set_file(folder)? {
         Some(file) => {
             let record = file.record()?;
-            let documents = Beir.read(&file)?;
-            Gathered { files: vec![record], ..sift(documents) }
+            let read = Beir.read(&file, settings)?;
+            Gathered { files: vec![record], ..sift(&file, read) }
         }
         None => walk_folder(folder, settings)?,
     };
     gathered.skipped.sort_by(|left, right| left.path.cmp(&right.path));
-    if let Some(first) = gathered.skipped.first().filter(|_| settings.strict) {
+    gathered.noted.sort_by(|(left, _), (right, _)| left.path.cmp(&right.path));
+    let losses = gathered.noted.iter().filter(|(_, is_loss)| *is_loss).map(|(passed, _)| passed);
+    let first = gathered.skipped.iter().chain(losses).min_by(|a, b| a.path.cmp(&b.path));
+    if let Some(first) = first.filter(|_| settings.strict) {
         return Err(first.refused(folder));
     }
-    let Gathered { mut documents, skipped, files } = gathered;
+    let Gathered { mut documents, skipped, noted, files } = gathered;
     let skipped: Vec<Skipped> = skipped.into_iter().map(Passed::skipped).collect();
+    let noted = noted.into_iter().map(|(passed, is_loss)| passed.noted(is_loss)).collect();
     documents.sort_by(|left, right| {
         let key = |document: &Document| (document.source.path.clone(), document.source.first_line);
         left.id.cmp(&right.id).then_with(|| key(left).cmp(&key(right)))
@@ -225,7 +257,8 @@ pub fn read(folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
     digests.iter().for_each(|digest| {
         hasher.update(digest);
     });
-    Ok(Corpus { documents, skipped, fingerprint: hasher.finalize().to_hex().to_string(), files })
+    let fingerprint = hasher.finalize().to_hex().to_string();
+    Ok(Corpus { documents, skipped, noted, fingerprint, files })
 }
 
 fn require_folder(folder: &Path) -> Result<()> {
@@ -273,6 +306,12 @@ impl Passed {
         Skipped { path, reason: format!("{line}{problem}{help}") }
     }
 
+    fn noted(self, is_loss: bool) -> Noted {
+        let Skipped { path, reason } = self.skipped();
+        let reason = if is_loss { format!("read in part: {reason}") } else { reason };
+        Noted { path, reason }
+    }
+
     /// The error that it is where nothing may be passed over.
     fn refused(&self, folder: &Path) -> Error {
         let own = Some(self.help.as_str()).filter(|help| !help.is_empty());
@@ -286,6 +325,8 @@ impl Passed {
 struct Gathered {
     documents: Vec<Document>,
     skipped: Vec<Passed>,
+    /// Each with whether something of the file is missing.
+    noted: Vec<(Passed, bool)>,
     files: Vec<FileRecord>,
 }
 
@@ -314,6 +355,7 @@ fn walk_folder(folder: &Path, settings: &CorpusSettings) -> Result<Gathered> {
     for mut one in read {
         all.documents.append(&mut one.documents);
         all.skipped.append(&mut one.skipped);
+        all.noted.append(&mut one.noted);
         all.files.append(&mut one.files);
     }
     Ok(all)
@@ -344,17 +386,21 @@ fn read_file(file: &RawFile, settings: &CorpusSettings) -> Gathered {
         let problem = "no reader takes it".to_owned();
         return skip(Passed::new(file.path.clone(), problem, ""), vec![record]);
     };
-    match reader.read(file) {
-        Ok(documents) => Gathered { files: vec![record], ..sift(documents) },
+    match reader.read(file, settings) {
+        Ok(read) => Gathered { files: vec![record], ..sift(file, read) },
         Err(fault) => skip(Passed::by(file, fault), vec![record]),
     }
 }
 
 /// Parts documents that can be used from those without a usable id or without text.
-fn sift(documents: Vec<Document>) -> Gathered {
+fn sift(file: &RawFile, read: Reading) -> Gathered {
     let mut sifted = Gathered::default();
-    for document in documents {
-        let fault = naming::fault_of_id(&document.id, document.source.is_record).or_else(|| {
+    for Remark { line, text, is_loss } in read.remarks {
+        let passed = Passed { line, ..Passed::new(file.path.clone(), text, "") };
+        sifted.noted.push((passed, is_loss));
+    }
+    for document in read.documents {
+        let fault = naming::fault_of_id(&document.id, document.source.is_record()).or_else(|| {
             let empty = document.body.trim().is_empty();
             empty.then(|| format!("document `{}` has no text", document.id))
         });
@@ -362,8 +408,8 @@ fn sift(documents: Vec<Document>) -> Gathered {
             sifted.documents.push(document);
             continue;
         };
-        let Source { path, first_line, is_record, .. } = document.source;
-        let line = is_record.then_some(first_line);
+        let line = document.source.is_record().then_some(document.source.first_line);
+        let path = document.source.path;
         sifted.skipped.push(Passed { path, line, problem: fault, help: String::new() });
     }
     sifted
@@ -376,12 +422,12 @@ fn refuse_twins(folder: &Path, documents: &[Document]) -> Result<()> {
         return Ok(());
     };
     let (place, line) = (&first.source, second.source.first_line);
-    let other = if place.is_record {
+    let other = if place.is_record() {
         format!("{}:{}", place.path, place.first_line)
     } else {
         place.path.clone()
     };
-    let line = second.source.is_record.then_some(line);
+    let line = second.source.is_record().then_some(line);
     let problem = format!("the id `{}` is also that of {other}", second.id);
     let help = "give one of them another id";
     Err(Error::input(folder.join(&second.source.path), line, problem, help))

@@ -5,7 +5,7 @@ use std::path::Path;
 use ignore::WalkBuilder;
 use ignore::overrides::OverrideBuilder;
 
-use super::{CorpusSettings, NOT_DOCUMENTS, Passed, RawFile, Reader, readers};
+use super::{CorpusSettings, KINDS, NOT_DOCUMENTS, Passed, RawFile, Reader};
 use crate::error::{Error, Result};
 
 /// The files under a corpus folder, and those passed over, both by path in byte order.
@@ -98,22 +98,20 @@ fn sort_in(folder: &Path, entry: &ignore::DirEntry, listing: &mut Listing) {
 /// The reader that takes the file by its ending, in any case of letters.
 pub(super) fn reader_of(path: &str) -> Option<&'static dyn Reader> {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-    let ends = |ending: &&str| name.strip_suffix(*ending).is_some_and(|stem| stem.ends_with('.'));
-    readers().iter().copied().find(|reader| reader.extensions().iter().any(ends))
+    let ends = |ending: &str| name.strip_suffix(ending).is_some_and(|stem| stem.ends_with('.'));
+    KINDS.iter().find(|(ending, _)| ends(ending)).map(|(_, reader)| *reader)
 }
 
 /// The endings that [`list`] knows, for messages: `.md, .markdown, .txt, .text`.
 pub(super) fn known_kinds() -> String {
-    let endings = readers().iter().flat_map(|reader| reader.extensions());
-    endings.map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(", ")
+    KINDS.iter().map(|(ending, _)| format!(".{ending}")).collect::<Vec<_>>().join(", ")
 }
 
 fn unknown(path: &str) -> String {
-    let kind = match path.rsplit('/').next().unwrap_or(path).rsplit_once('.') {
+    match path.rsplit('/').next().unwrap_or(path).rsplit_once('.') {
         Some((_, ending)) => format!("files ending in .{ending} are not read"),
         None => "files without an ending are not read".to_owned(),
-    };
-    format!("{kind}; those that are: {}", known_kinds())
+    }
 }
 
 /// The path below the corpus folder with `/`, and whether it is Unicode.

@@ -89,6 +89,8 @@ pub struct Manifest {
     pub terms_total: u64,
     /// Files that are not in the index, with the reason.
     pub skipped: Vec<(String, String)>,
+    /// Files that are in the index in part, or of which something is to be said, with what it is.
+    pub noted: Vec<(String, String)>,
     /// The source files as they were.
     pub sources: Vec<SourceFile>,
     /// Passage store.

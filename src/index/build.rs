@@ -247,6 +247,7 @@ pub fn build(
         passages: rows,
         terms_total,
         skipped: skipped.iter().map(|s| (s.path.clone(), s.reason.clone())).collect(),
+        noted: corpus.noted.iter().map(|n| (n.path.clone(), n.reason.clone())).collect(),
         sources,
         store: passages,
         lengths,

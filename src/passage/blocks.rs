@@ -4,16 +4,17 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::{LineEnds, Lines};
+use super::origin::{LineEnds, Origin};
 use super::outline::{Heading, Outline};
+use super::structured::structured_clips;
 use super::{BlockRef, Settings};
-use crate::corpus::{BodyForm, Document, Source};
+use crate::corpus::{BodyForm, Document, Place};
 use crate::text::estimate_tokens;
 
 /// A part of a document that makes sense by itself: the text before the first heading, the text
-/// under one heading, or some paragraphs of a plain text.
+/// under one heading, a record, or some paragraphs of a plain text.
 ///
-/// The text is never blank, and it is the source's own text, comments and ruled lines left out.
+/// The text is never blank, and it is the body's own text, comments and ruled lines left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Its name; blocks are numbered from 1 in the order of the document, without gaps.
@@ -22,31 +23,14 @@ pub struct Block {
     pub sections: Vec<String>,
     /// The text without its heading, without blank lines at both ends.
     pub text: String,
-    /// The lines of the source file that the text stands on.
-    pub lines: Lines,
-    /// The bytes of the document's body that the text stands on; with
-    /// [`Source::first_byte`](crate::corpus::Source::first_byte) added, those of the file.
+    /// Where the text stands in the source file.
+    pub place: Place,
+    /// The bytes of the document's body that the text stands on.
     pub bytes: Range<usize>,
     /// What the text is made of, in order; between elements there is white space only.
     pub elements: Vec<Element>,
-    /// Where lines are missing from the text: `(byte of the text, lines left out before it)`, the
-    /// lines counted from the start of the block.
-    gaps: Vec<(usize, u64)>,
-}
-
-impl Block {
-    /// The lines of the source file on which `bytes` of the text stand.
-    pub(super) fn lines_of(&self, ends: &LineEnds, bytes: &Range<usize>) -> Lines {
-        if self.lines.first == self.lines.last {
-            return self.lines;
-        }
-        let line = |byte: usize| {
-            let passed = self.gaps.partition_point(|(place, _)| *place <= byte);
-            let missing = passed.checked_sub(1).map_or(0, |last| self.gaps[last].1);
-            self.lines.first + ends.before(byte) + missing
-        };
-        Lines { first: line(bytes.start), last: line(bytes.end.saturating_sub(1)) }
-    }
+    /// Leads from the text to the source file.
+    pub(super) origin: Origin,
 }
 
 /// A part of a block that is kept whole where it fits.
@@ -90,39 +74,34 @@ pub enum ElementKind {
 /// In Markdown, the text before the first heading is the first block, and every heading that has
 /// text of its own starts another; a heading without any gives no block and stands in the sections
 /// of those below it. Headings inside quotes and lists are part of the text there. A plain text
-/// gathers whole paragraphs up to [`Settings::plain_block_tokens`].
+/// gathers whole paragraphs up to [`Settings::plain_block_tokens`]. A structured text is cut like
+/// Markdown, or like plain text where it has no heading, and each of its records is a block.
 pub fn blocks(document: &Document, settings: &Settings) -> Vec<Block> {
-    let clips = match document.form {
+    let clips = match &document.form {
         BodyForm::Markdown => markdown_clips(&document.body),
         BodyForm::Plain => plain_clips(&document.body, settings.plain_block_tokens),
+        BodyForm::Structured(structure) => {
+            structured_clips(&document.body, structure, settings.plain_block_tokens)
+        }
     };
     let ends = LineEnds::of(&document.body);
     let cut = clips.into_iter().filter_map(|clip| clip.take(&document.body));
     (1..)
         .zip(cut)
         .map(|(number, (clip, text))| {
-            let gaps = clip.gaps(&ends);
+            let origin = Origin::of(document, &ends, &clip.kept);
+            let place = origin.place(&LineEnds::of(&text), &(0..text.len()));
             let elements = clip.elements(&text);
             let bytes = clip.span();
-            let lines = lines_in_file(&document.source, &ends, &bytes);
             let reference = BlockRef::new(&document.id, number);
-            Block { reference, sections: clip.sections, text, lines, bytes, elements, gaps }
+            Block { reference, sections: clip.sections, text, place, bytes, elements, origin }
         })
         .collect()
 }
 
-fn lines_in_file(source: &Source, ends: &LineEnds, bytes: &Range<usize>) -> Lines {
-    let first = source.first_line;
-    if source.is_record {
-        return Lines { first, last: first };
-    }
-    let line = |byte: usize| first + ends.before(byte);
-    Lines { first: line(bytes.start), last: line(bytes.end.saturating_sub(1)) }
-}
-
 /// A block in the making: which bytes of the body it keeps, and what stands there.
 #[derive(Debug)]
-struct Clip {
+pub(super) struct Clip {
     sections: Vec<String>,
     /// Ranges of the body, in order, none empty once taken.
     kept: Vec<Range<usize>>,
@@ -131,6 +110,22 @@ struct Clip {
 }
 
 impl Clip {
+    /// A clip of `elements`, in order and not none, with all that lies between them.
+    pub(super) fn new(sections: Vec<String>, elements: Vec<Element>) -> Self {
+        let start = elements.first().map_or(0, |first| first.bytes.start);
+        let end = elements.last().map_or(start, |last| last.bytes.end);
+        let kept = std::iter::once(start..end).collect();
+        Self { sections, kept, elements }
+    }
+
+    /// Adds an element behind all others.
+    pub(super) fn push(&mut self, element: Element) {
+        if let Some(last) = self.kept.last_mut() {
+            last.end = element.bytes.end;
+        }
+        self.elements.push(element);
+    }
+
     /// The clip without blank lines at its ends, and its text; `None` when nothing is left.
     fn take(mut self, body: &str) -> Option<(Self, String)> {
         let text: String = self.kept.iter().filter_map(|range| body.get(range.clone())).collect();
@@ -155,21 +150,6 @@ impl Clip {
     fn span(&self) -> Range<usize> {
         let start = self.kept.first().map_or(0, |range| range.start);
         start..self.kept.last().map_or(start, |range| range.end)
-    }
-
-    /// Where lines of the body are missing from the text, and how many so far.
-    fn gaps(&self, ends: &LineEnds) -> Vec<(usize, u64)> {
-        let (mut text_len, mut missing) = (0, 0);
-        let mut gaps = Vec::new();
-        for pair in self.kept.windows(2) {
-            text_len += pair[0].len();
-            let lines = ends.before(pair[1].start) - ends.before(pair[0].end);
-            if lines > 0 {
-                missing += lines;
-                gaps.push((text_len, missing));
-            }
-        }
-        gaps
     }
 
     /// The elements by bytes of the text, with paragraphs for whatever lies between them.
@@ -295,20 +275,15 @@ fn plain_clips(body: &str, most: usize) -> Vec<Clip> {
     let mut tokens = 0;
     for bytes in paragraphs(body) {
         let cost = estimate_tokens(&body[bytes.clone()]);
-        let element = Element { kind: ElementKind::Paragraph, bytes: bytes.clone() };
+        let element = Element { kind: ElementKind::Paragraph, bytes };
         match clips.last_mut().filter(|_| tokens + cost <= most) {
             Some(clip) => {
                 tokens += cost;
-                clip.kept[0].end = bytes.end;
-                clip.elements.push(element);
+                clip.push(element);
             }
             None => {
                 tokens = cost;
-                clips.push(Clip {
-                    sections: Vec::new(),
-                    kept: vec![bytes],
-                    elements: vec![element],
-                });
+                clips.push(Clip::new(Vec::new(), vec![element]));
             }
         }
     }

@@ -4,24 +4,24 @@
 //! aside, stands in some block, and what stands in a block stands in some passage.
 
 mod blocks;
-mod lines;
+mod origin;
 mod outline;
 mod packer;
 mod passages;
 mod pieces;
 mod reference;
 pub mod store;
+mod structured;
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 pub use blocks::{Block, Element, ElementKind, blocks};
-pub use lines::Lines;
 pub use passages::passages;
 pub use reference::{BlockRef, NotAReference, PassageRef, Unit, covers};
 
-use crate::corpus::Document;
+use crate::corpus::{Document, Place};
 use crate::error::{Error, Result};
 
 /// How documents are cut. All sizes are in tokens of [`estimate_tokens`].
@@ -75,8 +75,8 @@ pub struct Passage {
     pub text: String,
     /// Tokens of `text` by the estimate.
     pub tokens: usize,
-    /// The lines of the source file, a repeated header not counted.
-    pub lines: Lines,
+    /// Where it stands in the source file, a repeated header not counted.
+    pub place: Place,
     /// The bytes of the block's text, a repeated header not counted.
     pub bytes: Range<usize>,
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lines::LineEnds;
+use super::origin::LineEnds;
 use super::packer::{Cut, Header, Packer};
 use super::pieces::{pack_lines, pack_sentences};
 use super::{Block, Element, ElementKind, Passage, PassageRef, Settings};
@@ -35,9 +35,9 @@ pub fn passages(block: &Block, settings: &Settings) -> Vec<Passage> {
             let own = &text[bytes.clone()];
             let text = header.map_or_else(|| own.to_owned(), |header| under(&text[header], own));
             let whole = bytes.start == 0 && bytes.end == block.text.len();
-            let lines = if whole { block.lines } else { block.lines_of(&ends, &bytes) };
+            let place = if whole { block.place.clone() } else { block.origin.place(&ends, &bytes) };
             let reference = PassageRef::new(block.reference.clone(), number);
-            Passage { reference, tokens: estimate_tokens(&text), text, lines, bytes }
+            Passage { reference, tokens: estimate_tokens(&text), text, place, bytes }
         })
         .collect()
 }
@@ -85,6 +85,10 @@ fn pack_rows(packer: &mut Packer<'_>, bytes: Range<usize>, rows: &[usize], setti
     let repeats = tokens <= settings.max_tokens / 4 * 3
         && head.len() <= settings.max_tokens.saturating_mul(HEADER_BYTES_PER_TOKEN);
     let header = Header { bytes: head, tokens };
+    if header.bytes.is_empty() {
+        // A table without a header: its rows stand for themselves.
+        return rows_alone(packer, bytes, rows);
+    }
     packer.add_table_head(bytes.start..rest.first().copied().unwrap_or(bytes.end));
     let ends = rest.iter().skip(1).copied().chain([bytes.end]);
     for (start, end) in rest.iter().copied().zip(ends) {
@@ -92,6 +96,15 @@ fn pack_rows(packer: &mut Packer<'_>, bytes: Range<usize>, rows: &[usize], setti
             packer.add_row(start..end, &header);
         } else if !packer.add(start..end) {
             packer.add_table_head(start..end);
+        }
+    }
+}
+
+fn rows_alone(packer: &mut Packer<'_>, bytes: Range<usize>, rows: &[usize]) {
+    let ends = rows.iter().skip(1).copied().chain([bytes.end]);
+    for (start, end) in rows.iter().copied().zip(ends) {
+        if !packer.add(start..end) {
+            pack_lines(packer, start..end);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Block, BlockRef, Passage, PassageRef};
-use crate::corpus::{Document, Metadata};
+use crate::corpus::{Document, Lines, Metadata, Place};
 use crate::error::{Error, Result};
 use crate::format::{Part, PartEntry, PartWriter, Section};
 
@@ -27,10 +27,29 @@ pub struct PassageRecord {
     pub text_bytes: u32,
     /// Estimated tokens of its text.
     pub tokens: u32,
-    /// First line of the source file that it holds.
+    /// First line of the source file that it holds, from 1; 0 in a format without lines.
     pub first_line: u32,
-    /// Last line of the source file that it holds.
+    /// Last line of the source file that it holds; 0 in a format without lines.
     pub last_line: u32,
+    /// Page of the source file on which it begins, from 1; 0 in a format without pages.
+    pub page: u32,
+    /// Length in bytes of what it holds of the source file; 0 in a format that is no text.
+    pub source_bytes: u32,
+    /// Byte of the source file, read as UTF-8, at which it begins.
+    pub first_byte: u64,
+}
+
+impl PassageRecord {
+    /// Where it stands in the source file.
+    pub fn place(&self) -> Place {
+        let lines = Lines { first: self.first_line.into(), last: self.last_line.into() };
+        let bytes = self.first_byte..self.first_byte + u64::from(self.source_bytes);
+        Place {
+            page: Some(self.page).filter(|page| *page > 0),
+            lines: Some(lines).filter(|lines| lines.first > 0),
+            bytes: Some(bytes).filter(|bytes| !bytes.is_empty()),
+        }
+    }
 }
 
 /// One block.
@@ -139,14 +158,20 @@ impl StoreWriter {
             let first_row = self.passages.len() as u32;
             for passage in passages {
                 let (text_start, text_bytes) = self.text(document, &passage.text)?;
+                let Place { page, lines, bytes } = &passage.place;
+                let lines = lines.map_or((0, 0), |lines| (lines.first as u32, lines.last as u32));
+                let bytes = bytes.clone().unwrap_or_default();
                 self.passages.push(PassageRecord {
                     block: self.blocks.len() as u32,
                     piece: passage.reference.passage,
                     text_start,
                     text_bytes,
                     tokens: length(document, passage.tokens)?,
-                    first_line: passage.lines.first as u32,
-                    last_line: passage.lines.last as u32,
+                    first_line: lines.0,
+                    last_line: lines.1,
+                    page: page.unwrap_or_default(),
+                    source_bytes: u32::try_from(bytes.end - bytes.start).unwrap_or(u32::MAX),
+                    first_byte: bytes.start,
                 });
             }
             let first = self.passages.get(first_row as usize);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::outline::Outline;
 use super::*;
-use crate::corpus::{BodyForm, Metadata, Source};
+use crate::corpus::{BodyForm, Draft, Item, ItemKind, Lines, Metadata, Source, Structure};
 
 /// A document of which only body and form matter.
 pub(super) fn document(body: &str, form: BodyForm) -> Document {
@@ -24,6 +24,11 @@ pub(super) fn document(body: &str, form: BodyForm) -> Document {
 /// Settings with small passages, to have many.
 pub(super) fn small(max_tokens: usize, overlap_tokens: usize) -> Settings {
     Settings { max_tokens, overlap_tokens, plain_block_tokens: 64, ..Settings::default() }
+}
+
+/// The lines of a place, as they are shown.
+pub(super) fn lines(place: &Place) -> String {
+    place.lines.unwrap().to_string()
 }
 
 fn ink(text: &str) -> String {
@@ -45,12 +50,19 @@ fn ink_of_body(body: &str) -> String {
     ink(&kept)
 }
 
+/// Body without headings, by what its reader said.
+fn ink_of_items(body: &str, structure: &Structure) -> String {
+    let text = |item: &&Item| !matches!(item.kind, ItemKind::Heading { .. });
+    structure.items.iter().filter(text).map(|item| ink(&body[item.bytes.clone()])).collect()
+}
+
 /// Checks every law of cutting on one document.
 fn check_laws(document: &Document, settings: &Settings) {
     let cut = cut(document, settings);
-    let expected = match document.form {
+    let expected = match &document.form {
         BodyForm::Markdown => ink_of_body(&document.body),
         BodyForm::Plain => ink(&document.body),
+        BodyForm::Structured(structure) => ink_of_items(&document.body, structure),
     };
     let found: String = cut.iter().map(|(block, _)| ink(&block.text)).collect();
     assert_eq!(found, expected, "blocks hold all of the body");
@@ -74,7 +86,7 @@ fn check_laws(document: &Document, settings: &Settings) {
             }
             reached = passage.bytes.end;
             check_size(block, passage, settings);
-            check_lines(document, block, passage);
+            check_place(document, block, passage);
         }
         assert_eq!(reached, block.text.len(), "the end of {} is lost", block.reference);
     }
@@ -102,18 +114,25 @@ fn tables(elements: &[Element]) -> Box<dyn Iterator<Item = (&Range<usize>, &Vec<
     }))
 }
 
-fn check_lines(document: &Document, block: &Block, passage: &Passage) {
-    assert!(block.lines.first <= passage.lines.first && passage.lines.last <= block.lines.last);
-    assert!(passage.lines.first <= passage.lines.last);
+fn check_place(document: &Document, block: &Block, passage: &Passage) {
+    let (Some(outer), Some(inner)) = (block.place.lines, passage.place.lines) else {
+        unreachable!("{:?}", passage.place)
+    };
+    assert!(outer.first <= inner.first && inner.first <= inner.last && inner.last <= outer.last);
+    if matches!(document.form, BodyForm::Structured(_)) || document.body.contains("<!--") {
+        return;
+    }
     let own = &block.text[passage.bytes.clone()];
     let line = |number: u64| {
         let place = usize::try_from(number - document.source.first_line).unwrap();
         document.body.split('\n').nth(place).unwrap()
     };
-    if !document.body.contains("<!--") {
-        assert!(line(passage.lines.first).contains(own.split('\n').next().unwrap()));
-        assert!(line(passage.lines.last).contains(own.split('\n').next_back().unwrap()));
-    }
+    assert!(line(inner.first).contains(own.split('\n').next().unwrap()));
+    assert!(line(inner.last).contains(own.split('\n').next_back().unwrap()));
+    let bytes = passage.place.bytes.clone().unwrap();
+    let stands = &document.body[bytes.start as usize..bytes.end as usize];
+    assert!(stands.starts_with(own.split('\n').next().unwrap()), "{stands:?}: {own:?}");
+    assert!(stands.ends_with(own.split('\n').next_back().unwrap()), "{stands:?}: {own:?}");
 }
 
 /// Every word of the lines that are no heading, by a rule that knows nothing of the outline.
@@ -213,14 +232,12 @@ fn messy_files_are_cut_without_loss() {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         for form in [BodyForm::Markdown, BodyForm::Plain] {
             for settings in [Settings::default(), small(20, 5)] {
-                let cut = cut(&document(&text, form), &settings);
+                let cut = cut(&document(&text, form.clone()), &settings);
                 assert!(!cut.is_empty());
                 // The check of lines is quadratic; these files are long.
                 let found: String = cut.iter().map(|(block, _)| ink(&block.text)).collect();
-                let expected = match form {
-                    BodyForm::Markdown => ink_of_body(&text),
-                    BodyForm::Plain => ink(&text),
-                };
+                let expected =
+                    if form == BodyForm::Plain { ink(&text) } else { ink_of_body(&text) };
                 assert!(found == expected, "{name} loses text");
                 for (block, passages) in &cut {
                     for passage in passages {
@@ -271,7 +288,7 @@ fn time_grows_with_length_only() {
     let settings = Settings { overlap_tokens: 32, ..Settings::default() };
     for (name, body) in heavy() {
         for form in [BodyForm::Markdown, BodyForm::Plain] {
-            let document = document(&body, form);
+            let document = document(&body, form.clone());
             let start = SystemTime::now();
             let cut = cut(&document, &settings);
             let took = start.elapsed().unwrap_or_default();
@@ -280,6 +297,145 @@ fn time_grows_with_length_only() {
             assert!(took < limit, "{name}, {form:?}: {took:?}");
         }
     }
+}
+
+/// Adds what `pick` names to `draft`: a line of the file for each, with text that Markdown would take
+/// for markup.
+fn add(draft: &mut Draft, number: u64, pick: usize) {
+    let place = Place::text(Lines { first: number, last: number }, number * 10..number * 10 + 10);
+    let word = format!("*w{number}x* <b> # |");
+    match pick {
+        0..=3 => draft.heading(pick as u8, &word, place),
+        4 => draft.paragraph(&word, place),
+        5 => draft.paragraph(&format!("{word}. ").repeat(12), place),
+        6 => draft.list_item(pick % 3, "-", &word, place),
+        7 => draft.code(&format!("  {word}\n\n  {word}"), place),
+        8 => draft.quote(&word, place),
+        9 => draft.record(&format!("a: {word}\nb: {}", "c. ".repeat(40)), place),
+        10 => draft.table(Some(&(vec![word], place)), &[]),
+        _ => {
+            let row = (vec![word, "1".into()], place.clone());
+            let header = (vec!["h".into(), "i".into()], place);
+            draft.table((pick == 12).then_some(&header), &vec![row; 9]);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn nothing_is_lost_of_structured_text(
+        picks in prop::collection::vec(0_usize..13, 0..40),
+        max in 16_usize..80,
+        overlap in 0_usize..8,
+    ) {
+        let mut draft = Draft::default();
+        (1..).zip(&picks).for_each(|(number, pick)| add(&mut draft, number, *pick));
+        let (body, structure) = draft.finish();
+        let document = document(&body, BodyForm::Structured(structure));
+        check_laws(&document, &small(max, overlap));
+        for (block, passages) in cut(&document, &small(max, overlap)) {
+            for passage in passages {
+                // Every word knows the line that it was given.
+                let Lines { first, last } = passage.place.lines.unwrap();
+                prop_assert_eq!(passage.place.bytes.clone(), Some(first * 10..last * 10 + 10));
+                let own = &block.text[passage.bytes.clone()];
+                for (at, _) in own.match_indices("*w") {
+                    let number: String = own[at + 2..].chars().take_while(char::is_ascii_digit).collect();
+                    let number: u64 = number.parse().unwrap();
+                    prop_assert!((first..=last).contains(&number), "{number} not in {first}-{last}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_structure_that_does_not_fit_its_body_is_no_reason_to_fall(
+        body in "[a-cé \n]{0,40}",
+        items in prop::collection::vec((0_usize..60, 0_usize..60, 0_usize..5), 0..8),
+        places in prop::collection::vec(0_usize..60, 0..8),
+    ) {
+        let items = items.into_iter().map(|(start, end, kind)| {
+            let kind = match kind {
+                0 => ItemKind::Heading { level: 1 },
+                1 => ItemKind::Table { rows: vec![end, start, start + 1] },
+                2 => ItemKind::Record,
+                3 => ItemKind::ListItem,
+                _ => ItemKind::Paragraph,
+            };
+            Item { kind, bytes: start..end }
+        });
+        let structure = Structure {
+            items: items.collect(),
+            places: places.into_iter().map(|byte| (byte, Place::page(1))).collect(),
+        };
+        for (block, passages) in cut(&document(&body, BodyForm::Structured(structure)), &small(16, 4)) {
+            prop_assert!(!block.text.trim().is_empty() && !passages.is_empty());
+        }
+    }
+}
+
+#[test]
+fn structured_text_is_cut_by_what_its_reader_said() {
+    let mut draft = Draft::default();
+    draft.paragraph("# no heading", Place::page(1));
+    draft.heading(1, "Codes *of* <faults>", Place::page(1));
+    draft.heading(3, "Deep", Place::page(2));
+    draft.paragraph("| no | table |", Place::page(2));
+    draft.record("Code: F-12\nMeaning: no oil", Place::page(3));
+    draft.record("Code: F-13", Place::page(3));
+    draft.heading(2, "Next", Place::page(4));
+    draft.list_item(0, "-", "one", Place::page(4));
+    draft.list_item(0, "-", "two", Place::page(5));
+    let (body, structure) = draft.finish();
+    let cut = blocks(&document(&body, BodyForm::Structured(structure)), &Settings::default());
+    let found: Vec<(String, &str, Option<u32>)> = cut
+        .iter()
+        .map(|block| (block.sections.join("/"), block.text.as_str(), block.place.page))
+        .collect();
+    let deep = "Codes *of* <faults>/Deep";
+    let wanted = [
+        ("", "# no heading", 1),
+        (deep, "| no | table |", 2),
+        (deep, "Code: F-12\nMeaning: no oil", 3),
+        (deep, "Code: F-13", 3),
+        ("Codes *of* <faults>/Next", "- one\n- two", 4),
+    ];
+    assert_eq!(found, wanted.map(|(path, text, page)| (path.to_owned(), text, Some(page))));
+}
+
+#[test]
+fn a_long_structured_table_repeats_its_header_and_knows_the_page_of_each_part() {
+    let row = |n: u32| (vec![format!("F-{n}"), "no oil".to_owned()], Place::page(1 + n / 4));
+    let rows: Vec<_> = (0..8).map(row).collect();
+    let mut draft = Draft::default();
+    let header = (vec!["Code".into(), "Meaning".into()], Place::page(1));
+    draft.table(Some(&header), &rows);
+    let (body, structure) = draft.finish();
+    let cut = cut(&document(&body, BodyForm::Structured(structure)), &small(24, 0));
+    let [(_, passages)] = cut.as_slice() else { unreachable!("{cut:?}") };
+    assert!(passages.iter().all(|passage| passage.text.starts_with("Code | Meaning\nF-")));
+    assert_eq!(passages.first().unwrap().place.page, Some(1));
+    assert_eq!(passages.last().unwrap().place.page, Some(2));
+    // Without a header, rows stand for themselves.
+    let mut draft = Draft::default();
+    draft.table(None, &rows);
+    let (body, structure) = draft.finish();
+    let cut = super::cut(&document(&body, BodyForm::Structured(structure)), &small(24, 0));
+    assert!(cut[0].1.len() > 1 && cut[0].1.iter().all(|passage| passage.text.starts_with("F-")));
+}
+
+#[test]
+fn structured_text_without_headings_is_gathered_like_plain_text() {
+    let mut draft = Draft::default();
+    (0..6).for_each(|_| draft.paragraph("one two three", Place::default()));
+    let (body, structure) = draft.finish();
+    let settings = Settings { plain_block_tokens: 6, ..small(16, 0) };
+    let cut = blocks(&document(&body, BodyForm::Structured(structure)), &settings);
+    assert_eq!(cut.len(), 3);
+    assert_eq!(cut[0].text, "one two three\n\none two three");
+    assert_eq!(cut[0].place, Place::default());
 }
 
 #[test]

@@ -1,9 +1,10 @@
 use super::*;
-use crate::passage::tests::{document, small};
+use crate::corpus::{Lines, Source};
+use crate::passage::tests::{document, lines, small};
 
 fn shown(body: &str) -> Vec<(Vec<String>, String, String)> {
     let cut = blocks(&document(body, BodyForm::Markdown), &Settings::default());
-    cut.into_iter().map(|block| (block.sections, block.text, block.lines.to_string())).collect()
+    cut.into_iter().map(|block| (block.sections, block.text, lines(&block.place))).collect()
 }
 
 fn expected(blocks: &[(&[&str], &str, &str)]) -> Vec<(Vec<String>, String, String)> {
@@ -100,7 +101,7 @@ fn plain_text_is_gathered_by_paragraphs() {
         &document(body, BodyForm::Plain),
         &Settings { plain_block_tokens: 6, ..small(16, 0) },
     );
-    let found: Vec<_> = cut.iter().map(|b| (b.text.as_str(), b.lines.to_string())).collect();
+    let found: Vec<_> = cut.iter().map(|b| (b.text.as_str(), lines(&b.place))).collect();
     let wanted = [("one two three\n \nfour five six", "3-5"), ("# seven\neight nine", "7-8")];
     assert_eq!(found, wanted.map(|(text, lines)| (text, lines.to_owned())));
     assert!(cut.iter().all(|block| body[block.bytes.clone()] == block.text));
@@ -111,9 +112,11 @@ fn places_count_from_where_the_body_begins() {
     let mut one = document("# A\ntext\n\nmore\n", BodyForm::Markdown);
     one.source = Source::file("a.md", 10, 100);
     let cut = blocks(&one, &Settings::default());
-    assert_eq!((cut[0].lines.to_string().as_str(), cut[0].bytes.clone()), ("11-13", 4..14));
-    one.source = Source::record("corpus.jsonl", 7);
-    assert_eq!(blocks(&one, &Settings::default())[0].lines, Lines { first: 7, last: 7 });
+    assert_eq!((lines(&cut[0].place).as_str(), cut[0].bytes.clone()), ("11-13", 4..14));
+    assert_eq!(cut[0].place.bytes, Some(104..114));
+    one.source = Source::record("corpus.jsonl", 7, 90..150);
+    let record = Place::text(Lines { first: 7, last: 7 }, 90..150);
+    assert_eq!(blocks(&one, &Settings::default())[0].place, record);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
 use crate::corpus::BodyForm;
 use crate::passage::blocks;
-use crate::passage::tests::{document, small};
+use crate::passage::tests::{document, lines, small};
 
 fn cut_first(body: &str, max_tokens: usize, overlap_tokens: usize) -> Vec<Passage> {
     let settings = small(max_tokens, overlap_tokens);
@@ -34,7 +34,7 @@ fn elements_are_packed_greedily_and_kept_whole() {
     let (a, b, c) = (words(9, "a"), words(8, "b"), words(8, "c"));
     let found = cut_first(&format!("{a}\n\n{b}\n\n{c}\n"), 16, 0);
     assert_eq!(texts(&found), [a, format!("{b}\n\n{c}")]);
-    let lines: Vec<String> = found.iter().map(|passage| passage.lines.to_string()).collect();
+    let lines: Vec<String> = found.iter().map(|passage| lines(&passage.place)).collect();
     assert_eq!(lines, ["1", "3-5"]);
 }
 
@@ -52,7 +52,7 @@ fn every_part_of_a_table_begins_with_its_header() {
     ];
     assert_eq!(texts(&found), wanted);
     assert_eq!(found.iter().map(|passage| passage.tokens).collect::<Vec<_>>(), [24, 24, 21]);
-    let lines: Vec<String> = found.iter().map(|passage| passage.lines.to_string()).collect();
+    let lines: Vec<String> = found.iter().map(|passage| lines(&passage.place)).collect();
     assert_eq!(lines, ["1-4", "5-6", "7-9"]);
 }
 
@@ -128,6 +128,6 @@ fn lines_count_over_everything_left_out() {
     let body = format!("{a}\n<!-- 1\n2 -->\n\n---\n\n{b}\n\n<!-- x -->\n***\n{c}\n<!-- y -->\n");
     let found = cut_first(&body, 16, 0);
     assert_eq!(texts(&found), [a, b, c]);
-    let lines: Vec<String> = found.iter().map(|passage| passage.lines.to_string()).collect();
+    let lines: Vec<String> = found.iter().map(|passage| lines(&passage.place)).collect();
     assert_eq!(lines, ["1", "7", "11"]);
 }
