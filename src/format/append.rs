@@ -1,10 +1,12 @@
 //! Files that only grow: one record a line.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Result, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use serde::Serialize;
+
+use super::disk::{self, Change, Output};
 
 /// Appends `record` as one line of JSON to the file at `path`, whose folder is made when it is missing.
 ///
@@ -12,16 +14,18 @@ use serde::Serialize;
 /// process left torn is ended first. A `private` file is created readable by its owner only.
 pub fn append_line(path: &Path, record: &impl Serialize, private: bool) -> Result<File> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder)?;
+        disk::create_folders(folder)?;
     }
     let mut line = serde_json::to_vec(record)?;
     line.push(b'\n');
+    disk::boundary(Change::CreateFile, path)?;
     let mut file = open(path, private)?;
     if is_torn(&mut file)? {
         line.insert(0, b'\n');
     }
+    let mut file = Output::to(file, path);
     file.write_all(&line)?;
-    Ok(file)
+    Ok(file.into_file())
 }
 
 /// Whether the last line of `file` has no end.

@@ -7,6 +7,9 @@
 //! of generations with the one name that says which is current.
 
 mod append;
+pub(crate) mod disk;
+#[cfg(debug_assertions)]
+pub mod failpoint;
 mod manifest;
 mod map;
 mod part;

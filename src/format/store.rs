@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::disk::{self, Change, Output};
 use super::{CURRENT_FILE, FORMAT_VERSION, LOCK_FILE, MANIFEST_FILE, Manifest};
 use crate::error::{Error, REBUILD, Result};
 
@@ -105,8 +106,9 @@ impl Store {
 
     /// Takes the right to build; another builder at work is an error that says so.
     pub fn lock(&self) -> Result<BuildLock> {
-        fs::create_dir_all(&self.folder).map_err(|e| Error::io("creating", &self.folder, e))?;
+        disk::create_folders(&self.folder).map_err(|e| Error::io("creating", &self.folder, e))?;
         let path = self.folder.join(LOCK_FILE);
+        disk::boundary(Change::CreateFile, &path).map_err(|e| Error::io("opening", &path, e))?;
         let mut file = File::options()
             .create(true)
             .truncate(false)
@@ -126,10 +128,11 @@ impl Store {
             Err(fs::TryLockError::Error(e)) => return Err(Error::io("locking", &path, e)),
         }
         let own = format!("{:<12}", std::process::id());
+        let mut file = Output::to(file, &path);
         file.write_all(own.as_bytes())
             .and_then(|()| file.set_len(own.len() as u64))
             .map_err(|e| Error::io("writing", &path, e))?;
-        Ok(BuildLock(file))
+        Ok(BuildLock(file.into_file()))
     }
 
     /// Makes the empty folder of the next generation, and clears away what a killed build left.
@@ -138,12 +141,12 @@ impl Store {
             self.current().ok().and_then(|(name, _)| generation_number(&name)).unwrap_or(0);
         for (number, folder) in self.generations()? {
             if number > current {
-                fs::remove_dir_all(&folder).map_err(|e| Error::io("removing", &folder, e))?;
+                disk::remove_folder(&folder).map_err(|e| Error::io("removing", &folder, e))?;
             }
         }
         let folder = self.folder.join(generation_name(current + 1));
-        fs::create_dir(&folder).map_err(|e| Error::io("creating", &folder, e))?;
-        restrict(&folder)?;
+        disk::create_folder(&folder).map_err(|e| Error::io("creating", &folder, e))?;
+        disk::restrict(&folder).map_err(|e| Error::io("restricting", &folder, e))?;
         Ok((current + 1, folder))
     }
 
@@ -161,7 +164,7 @@ impl Store {
         let temporary = self.folder.join("CURRENT.new");
         write_synced(&temporary, line.as_bytes())?;
         let current = self.folder.join(CURRENT_FILE);
-        fs::rename(&temporary, &current).map_err(|e| Error::io("renaming to", &current, e))?;
+        disk::rename(&temporary, &current).map_err(|e| Error::io("renaming to", &current, e))?;
         sync_folder(&self.folder)?;
         // It is current now, whatever becomes of the older ones: the next commit tries again.
         let _ = self.collect(manifest.generation);
@@ -178,7 +181,7 @@ impl Store {
             let held = File::open(folder.join(MANIFEST_FILE))
                 .is_ok_and(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)));
             if !held {
-                fs::remove_dir_all(&folder).map_err(|e| Error::io("removing", &folder, e))?;
+                disk::remove_folder(&folder).map_err(|e| Error::io("removing", &folder, e))?;
             }
         }
         Ok(())
@@ -207,28 +210,9 @@ fn generation_number(name: &str) -> Option<u64> {
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {
-    let fault = |e| Error::io("writing", path, e);
-    let mut file = File::create(path).map_err(fault)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(fault)
+    disk::write_synced(path, bytes).map_err(|e| Error::io("writing", path, e))
 }
 
 fn sync_folder(folder: &Path) -> Result<()> {
-    if cfg!(unix) {
-        let fault = |e| Error::io("syncing", folder, e);
-        File::open(folder).map_err(fault)?.sync_all().map_err(fault)?;
-    }
-    Ok(())
-}
-
-/// Index files hold restricted text: only their owner may enter the folder.
-#[cfg(unix)]
-fn restrict(folder: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
-        .map_err(|e| Error::io("restricting", folder, e))
-}
-
-#[cfg(not(unix))]
-fn restrict(_folder: &Path) -> Result<()> {
-    Ok(())
+    disk::sync_folder(folder).map_err(|e| Error::io("syncing", folder, e))
 }

@@ -1,9 +1,9 @@
 //! Writing a part, front to back, in one pass.
 
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::disk::Output;
 use super::{
     ALIGN_BYTES, BLOCK_BYTES, FORMAT_VERSION, FRAME_BYTES, MAGIC, MAGIC_END, PartEntry, checksum,
 };
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct PartWriter {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: BufWriter<Output>,
     kind: [u8; 4],
     at: u64,
     sections: Vec<Written>,
@@ -34,7 +34,7 @@ struct Written {
 impl PartWriter {
     /// Creates the file `path`; `kind` is four ASCII letters that a reader asks for.
     pub fn create(path: &Path, kind: [u8; 4]) -> Result<Self> {
-        let file = File::create_new(path).map_err(|e| Error::io("creating", path, e))?;
+        let file = Output::create_new(path).map_err(|e| Error::io("creating", path, e))?;
         let mut writer = Self {
             path: path.to_owned(),
             file: BufWriter::with_capacity(1 << 18, file),
@@ -120,7 +120,7 @@ impl PartWriter {
         self.put(&footer)?;
         let file =
             self.file.into_inner().map_err(|e| Error::io("writing", &self.path, e.into_error()))?;
-        file.sync_all().map_err(|e| Error::io("syncing", &self.path, e))?;
+        file.sync().map_err(|e| Error::io("syncing", &self.path, e))?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(PartEntry { file: name, size_bytes: self.at, checksum: format!("{sum:016x}") })
     }

@@ -11,7 +11,9 @@ use crate::access::store::AccessWriter;
 use crate::access::{Label, Policy, labels};
 use crate::corpus::{Corpus, Document, Skipped};
 use crate::error::{Error, Result};
-use crate::format::{FORMAT_VERSION, GraphState, Manifest, Part, PartEntry, SourceFile, Store};
+use crate::format::{
+    FORMAT_VERSION, GraphState, Manifest, Part, PartEntry, SourceFile, Store, disk,
+};
 use crate::lexical::LexicalWriter;
 use crate::passage::store::{FormId, PassageStore, StoreWriter, form_id};
 use crate::passage::{Block, Passage, cut, searched_form};
@@ -285,8 +287,7 @@ fn graph(
     {
         let (from, to) = (known.folder.join(&graph.part.file), folder.join(&graph.part.file));
         let fault = |e| Error::io("copying the graph to", &to, e);
-        std::fs::copy(&from, &to).map_err(fault)?;
-        std::fs::File::open(&to).and_then(|file| file.sync_all()).map_err(fault)?;
+        disk::copy(&from, &to).and_then(|()| disk::sync_file(&to)).map_err(fault)?;
         return Ok(graph.clone());
     }
     let part = stored.write_graph(folder, &settings.builder, &settings.params())?;

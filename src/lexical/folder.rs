@@ -3,7 +3,7 @@
 //! No lock files, no watcher: a generation has one writer, which holds the store's lock, and its
 //! files never change afterwards, so an index on a read-only disk can be searched.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use tantivy::directory::{
     WatchHandle, WritePtr,
 };
 
-use crate::format::MappedFile;
+use crate::format::{MappedFile, disk};
 
 /// A folder.
 #[derive(Debug, Clone)]
 pub(super) struct Folder(pub PathBuf);
 
 /// A file being written; synced when tantivy is done with it.
-struct Output(File);
+struct Output(disk::Output);
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -36,7 +36,7 @@ impl Write for Output {
 
 impl TerminatingWrite for Output {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
-        self.0.sync_all()
+        self.0.sync()
     }
 }
 
@@ -65,7 +65,7 @@ impl Directory for Folder {
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        fs::remove_file(self.0.join(path)).map_err(|fault| match fault.kind() {
+        disk::remove_file(&self.0.join(path)).map_err(|fault| match fault.kind() {
             io::ErrorKind::NotFound => DeleteError::FileDoesNotExist(path.to_owned()),
             _ => DeleteError::IoError { io_error: Arc::new(fault), filepath: path.to_owned() },
         })
@@ -76,7 +76,7 @@ impl Directory for Folder {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        match File::create_new(self.0.join(path)) {
+        match disk::Output::create_new(&self.0.join(path)) {
             Ok(file) => Ok(BufWriter::new(Box::new(Output(file)))),
             Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists => {
                 Err(OpenWriteError::FileAlreadyExists(path.to_owned()))
@@ -92,14 +92,12 @@ impl Directory for Folder {
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
         let target = self.0.join(path);
         let temporary = target.with_extension("new");
-        let mut file = File::create(&temporary)?;
-        file.write_all(data)?;
-        file.sync_all()?;
-        fs::rename(temporary, target)
+        disk::write_synced(&temporary, data)?;
+        disk::rename(&temporary, &target)
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        if cfg!(unix) { File::open(&self.0)?.sync_all() } else { Ok(()) }
+        disk::sync_folder(&self.0)
     }
 
     fn acquire_lock(&self, _: &Lock) -> Result<DirectoryLock, LockError> {

@@ -10,7 +10,7 @@ use tantivy::{Index, IndexSettings, IndexWriter, TantivyDocument};
 
 use super::{FOLDER, LENGTHS_KIND, SEPARATOR, folder::Folder};
 use crate::error::{Error, Result};
-use crate::format::{FileEntry, PartEntry, PartWriter, checksum};
+use crate::format::{FileEntry, PartEntry, PartWriter, checksum, disk};
 
 /// Memory that postings gather in before a segment is written, bytes. Rows of one segment follow
 /// each other, so more segments cost a little time and change no result.
@@ -93,7 +93,7 @@ impl LexicalWriter {
     pub fn create(folder: &Path) -> Result<Self> {
         let folder = folder.to_owned();
         let home = folder.join(FOLDER);
-        fs::create_dir(&home).map_err(|e| Error::io("creating", &home, e))?;
+        disk::create_folder(&home).map_err(|e| Error::io("creating", &home, e))?;
         let (schema, terms, row) = schema();
         let fault = |e: tantivy::TantivyError| write_fault(&home, e);
         let index =
@@ -130,20 +130,15 @@ impl LexicalWriter {
         part.section("lengths", bytemuck::cast_slice(&self.lengths))?;
         let total = self.lengths.iter().map(|&length| u64::from(length)).sum();
         let files = list(&home)?;
-        if cfg!(unix) {
-            // Tantivy renames its last file after it synced the folder.
-            let synced = fs::File::open(&home).and_then(|folder| folder.sync_all());
-            synced.map_err(|e| Error::io("syncing", &home, e))?;
-        }
+        // Tantivy renames its last file after it synced the folder.
+        disk::sync_folder(&home).map_err(|e| Error::io("syncing", &home, e))?;
         Ok((part.finish()?, files, total))
     }
 }
 
 fn write_fault(folder: &Path, fault: tantivy::TantivyError) -> Error {
     let source = match fault {
-        tantivy::TantivyError::IoError(inner) => {
-            std::io::Error::new(inner.kind(), inner.to_string())
-        }
+        tantivy::TantivyError::IoError(inner) => disk::same_fault(&inner),
         other => std::io::Error::other(other),
     };
     Error::io("writing the lexical index in", folder, source)
@@ -158,7 +153,7 @@ fn list(home: &Path) -> Result<Vec<FileEntry>> {
         let path = entry.map_err(fault)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.starts_with('.') {
-            fs::remove_file(&path).map_err(|e| Error::io("removing", &path, e))?;
+            disk::remove_file(&path).map_err(|e| Error::io("removing", &path, e))?;
             continue;
         }
         let bytes = crate::format::MappedFile::open(&path)?;
