@@ -1,10 +1,12 @@
 //! `atlas measure`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atlas::error::{Error, Result};
 use atlas::eval::compare::{self, CHANGES_MIN, Comparison};
+use atlas::eval::labels;
 use atlas::eval::ledger::{self, Entry};
 use atlas::eval::measurement::{Measured, Measurement, Options, measure};
 use atlas::eval::questions::{Question, QuestionSet};
@@ -54,6 +56,10 @@ pub struct MeasureArgs {
     /// Compare with a measurement that `--format json` wrote
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
+    /// Measure nothing: write into the question set which text each label was made on, where that is
+    /// not recorded yet
+    #[arg(long, conflicts_with_all = ["sweep", "compare", "subset"])]
+    record_hashes: bool,
     /// Write the questions for Ragas, one JSON object a line; ids go to FILE.ids
     #[arg(long, value_name = "FILE")]
     export_ragas: Option<PathBuf>,
@@ -93,7 +99,7 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
         settings.min_score = min_score;
     }
     settings.check()?;
-    let held_out = is_held_out(args, &project);
+    let held_out = args.held_out || args.set.as_ref().is_some_and(|set| project.is_held_out(set));
     if held_out && args.sweep {
         let expected = "the development questions: nothing is chosen on held-out ones";
         return Err(Error::invalid("--sweep", "held-out", expected));
@@ -104,13 +110,20 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
     }
     let name = if held_out { "held-out" } else { "development" };
     let path = args.set.clone().unwrap_or_else(|| project.question_set(name));
-    let mut set = QuestionSet::read(&path)?;
+    let mut set = project.questions(&path)?;
     let index = Arc::new(build::ensure(&project)?);
+    let mut labels = Vec::new();
+    if !set.by_document {
+        labels = labels::resolve(&index, &mut set, args.subset.is_some())?;
+    }
     if args.subset.is_some() {
         keep_answerable(&mut set, &index)?;
     } else if !set.by_document {
         let exists = |unit: &str| Ok(units::parse(index.passages(), unit)?.is_some());
         set.check(exists, || units::all_blocks(index.passages()))?;
+    }
+    if args.record_hashes {
+        return record_hashes(&path, &index, global.format, out);
     }
     let searcher = Searcher::new(Arc::clone(&index), settings.clone())?;
     let options = Options { mode: args.mode.into(), ..Options::default() };
@@ -121,7 +134,8 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
         known_askers(&set, &project)?;
     }
     let scope_of = |question: &Question| project.scope(&index, question.asker.as_deref());
-    let measured = measure(&searcher, &index, &settings, &set, options, &scope_of)?;
+    let mut measured = measure(&searcher, &index, &settings, &set, options, &scope_of)?;
+    measured.labels = labels;
     if args.sweep {
         export(args, &index, &set, &measured)?;
         run_sweep(&index, &settings, &set, &measured, global.format, out)?;
@@ -249,15 +263,6 @@ fn compared_text(compared: &Comparison, show_questions: bool, out: &mut Output) 
     ));
 }
 
-/// Whether the questions are the held-out ones, by whatever name.
-fn is_held_out(args: &MeasureArgs, project: &Project) -> bool {
-    let same = |set: &PathBuf| {
-        let own = project.evals.join("held-out.yaml");
-        matches!((set.canonicalize(), own.canonicalize()), (Ok(set), Ok(own)) if set == own)
-    };
-    args.held_out || args.set.as_ref().is_some_and(same)
-}
-
 /// Refuses questions by an asker whom nobody knows: they would count as misses.
 fn known_askers(set: &QuestionSet, project: &Project) -> Result<()> {
     for question in &set.questions {
@@ -267,6 +272,29 @@ fn known_askers(set: &QuestionSet, project: &Project) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes the hash of every label that has none yet. A label that has one is a person's to change, by
+/// a review.
+fn record_hashes(path: &Path, index: &Index, format: Format, out: &mut Output) -> Result<Exit> {
+    let set = QuestionSet::read(path)?;
+    let mut hashes = labels::hashes(index, &set)?;
+    let mut added = 0;
+    for question in &set.questions {
+        let own = hashes.entry(question.id.clone()).or_default();
+        added += own.keys().filter(|unit| !question.hashes.contains_key(*unit)).count();
+        own.extend(question.hashes.clone());
+    }
+    let changed = labels::record(path, &hashes)?;
+    match format {
+        Format::Json => out.json(&json!({ "questions": changed, "labels": added })),
+        Format::Text => out.line(format!(
+            "{} of {} got the hash of its text",
+            counted(added, "label"),
+            counted(changed, "question")
+        )),
+    }
+    Ok(Exit::Done)
 }
 
 /// Narrows the project to the documents listed in `file`, with an index of their own.
@@ -290,22 +318,16 @@ fn take_subset(project: &mut Project, file: &Path, global: &Global) -> Result<()
 /// out of groups that have others.
 fn keep_answerable(set: &mut QuestionSet, index: &Index) -> Result<()> {
     for question in &mut set.questions {
-        let mut groups = Vec::new();
-        let mut lost = false;
-        for group in question.judgments.groups() {
-            let mut kept = Vec::new();
-            for unit in group {
-                if units::parse(index.passages(), unit)?.is_some() {
-                    kept.push(unit.clone());
-                }
+        let mut inside = BTreeSet::new();
+        for unit in question.judgments.units() {
+            if units::parse(index.passages(), unit)?.is_some() {
+                inside.insert(unit.to_owned());
             }
-            lost |= kept.is_empty();
-            groups.push(kept);
         }
-        if lost {
-            question.unscoreable = Some("its evidence is not in the subset".to_owned());
-        } else {
-            question.judgments = atlas::eval::judgments::Judgments::from_groups(groups)?;
+        let kept = question.judgments.mapped(|unit| inside.get(unit).cloned());
+        match kept {
+            Some(judgments) => question.judgments = judgments,
+            None => question.unscoreable = Some("its evidence is not in the subset".to_owned()),
         }
         question.filter.clear();
     }

@@ -191,6 +191,35 @@ impl Judgments {
         gains.into_iter().map(f64::from).collect()
     }
 
+    /// Every unit that is named, in a group or with a grade, each once, by name.
+    pub fn units(&self) -> impl Iterator<Item = &str> {
+        // A unit of a group always has a grade.
+        self.grades.keys().map(String::as_str)
+    }
+
+    /// The same judgments on other units: `name` says what each is called, `None` that it is out.
+    ///
+    /// `None` when a group is left without a unit, so that nothing can cover it. Two units that get
+    /// one name become one, with the higher of their grades.
+    #[must_use]
+    pub fn mapped(&self, name: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let mut made = Self::default();
+        for (unit, &grade) in &self.grades {
+            if let Some(unit) = name(unit) {
+                let own = made.grades.entry(unit).or_insert(grade);
+                *own = grade.max(*own);
+            }
+        }
+        for group in &self.groups {
+            let units: Vec<String> = group.iter().filter_map(|unit| name(unit)).collect();
+            if units.is_empty() {
+                return None;
+            }
+            made.push_group(units);
+        }
+        Some(made)
+    }
+
     fn push_group(&mut self, units: Vec<String>) {
         let index = self.groups.len();
         let mut seen = BTreeSet::new();
@@ -292,6 +321,23 @@ mod tests {
         assert_eq!(graded.not_relevant(), 2);
         let fault = groups.with_grades([("a", 0)]).unwrap_err();
         assert!(fault.to_string().contains("listed as evidence, is 0; expected 1 or more"));
+    }
+
+    #[test]
+    fn units_are_renamed_and_taken_out_until_a_group_is_empty() {
+        let judged = Judgments::from_groups([vec!["a", "b"], vec!["c"]]).unwrap();
+        let judged = judged.with_grades([("a", 3), ("x", 0)]).unwrap();
+        assert_eq!(judged.units().collect::<Vec<_>>(), ["a", "b", "c", "x"]);
+        let renamed = judged.mapped(|unit| match unit {
+            "b" => Some("a".to_owned()),
+            "x" => None,
+            other => Some(other.to_owned()),
+        });
+        let renamed = renamed.unwrap();
+        assert_eq!(renamed.groups(), [vec!["a".to_owned()], vec!["c".to_owned()]]);
+        assert_eq!(renamed.ideal_gains(), [3.0, 1.0]);
+        assert_eq!(renamed.not_relevant(), 0);
+        assert_eq!(judged.mapped(|unit| (unit != "c").then(|| unit.to_owned())), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::labels::Label;
 use super::measures::{self, Combine, Measure};
 use super::questions::{Question, QuestionSet};
 use super::units::Units;
@@ -53,6 +54,8 @@ pub struct Measurement {
     pub mode: Mode,
     /// The questions, in the order of the set.
     pub questions: Vec<Measured>,
+    /// What became of the labels since they were made; empty where nothing was compared.
+    pub labels: Vec<Label>,
     /// Microseconds of the first search after opening, which pays for page faults and checksums
     /// and is no part of the timings.
     pub first_us: f64,
@@ -194,6 +197,7 @@ pub fn measure(
         set_hash: set.hash.clone(),
         mode: options.mode,
         questions,
+        labels: Vec::new(),
         first_us,
     })
 }

@@ -6,9 +6,11 @@
 //! the **ranking**, the reranked list to the pipeline's depth, folded to the unit that the judgments
 //! name.
 
+pub mod apart;
 pub mod bootstrap;
 pub mod compare;
 pub mod judgments;
+pub mod labels;
 pub mod leakage;
 pub mod ledger;
 pub mod measurement;
@@ -16,6 +18,7 @@ pub mod measures;
 pub mod promote;
 pub mod questions;
 pub mod ragas;
+mod set_text;
 pub mod statistics;
 pub mod sweep;
 pub mod trec;

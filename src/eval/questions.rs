@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_saphyr::Spanned;
 
 use super::judgments::Judgments;
+use super::labels::{HASH_DIGITS, Hashes};
 use super::trec;
 use crate::error::{Error, Result, complaint, nearest};
 
@@ -36,8 +37,26 @@ pub struct Question {
     pub asker: Option<String>,
     /// Why a known miss stays, when one does.
     pub standing_miss: Option<String>,
+    /// The hash that each judged unit had when it was judged; empty where none is recorded.
+    pub hashes: Hashes,
+    /// Where it came from, for one that was taken from a usage log.
+    pub origin: Option<Origin>,
     /// The line of its file, from 1.
     pub line: u64,
+}
+
+/// The request of a usage log that became a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// When it was asked: seconds since 1970.
+    pub asked_at_s: u64,
+    /// Digest of the index that answered.
+    pub index: String,
+    /// Fingerprint of the corpus of that day; `unknown` when the log does not tell.
+    pub corpus: String,
+    /// What had arrived: references of the context, best first.
+    pub arrived: Vec<String>,
 }
 
 /// The questions of one file or folder.
@@ -60,7 +79,7 @@ pub struct QuestionSet {
 struct File {
     #[serde(rename = "corpus")]
     _corpus: String,
-    kinds: Vec<String>,
+    kinds: Option<Vec<String>>,
     questions: Vec<Spanned<Written>>,
 }
 
@@ -71,7 +90,13 @@ struct Written {
     question: String,
     kind: OneOrMany,
     relevant: Option<Vec<OneOrMany>>,
+    supporting: Option<Vec<OneOrMany>>,
+    expect: Option<Expect>,
     unscoreable: Option<String>,
+    #[serde(default)]
+    grades: BTreeMap<String, i32>,
+    #[serde(default)]
+    hashes: Hashes,
     #[serde(default)]
     reference: String,
     #[serde(default, rename = "notes")]
@@ -80,6 +105,14 @@ struct Written {
     filter: BTreeMap<String, OneOrMany>,
     asker: Option<String>,
     standing_miss: Option<String>,
+    origin: Option<Origin>,
+}
+
+/// The answer expected of a question: of interest here is only whether there is one.
+#[derive(Deserialize)]
+struct Expect {
+    #[serde(default)]
+    abstains: bool,
 }
 
 /// Keys at the top of a set.
@@ -93,6 +126,20 @@ enum OneOrMany {
 }
 
 impl OneOrMany {
+    fn first(&self) -> Option<&str> {
+        match self {
+            Self::One(one) => Some(one),
+            Self::Many(many) => many.first().map(String::as_str),
+        }
+    }
+
+    fn to_vec(&self) -> Vec<String> {
+        match self {
+            Self::One(one) => vec![one.clone()],
+            Self::Many(many) => many.clone(),
+        }
+    }
+
     fn into_vec(self) -> Vec<String> {
         match self {
             Self::One(one) => vec![one],
@@ -119,7 +166,7 @@ impl QuestionSet {
         units: impl FnOnce() -> Result<Vec<String>>,
     ) -> Result<()> {
         for question in &self.questions {
-            for unit in question.judgments.groups().iter().flatten() {
+            for unit in question.judgments.units() {
                 if exists(unit)? {
                     continue;
                 }
@@ -144,11 +191,15 @@ fn read_yaml(path: &Path) -> Result<QuestionSet> {
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let file: File = serde_saphyr::from_str_with_options(&text, options)
         .map_err(|fault| not_a_set(path, &text, &fault))?;
+    if file.kinds.is_none() && !file.questions.iter().all(|one| one.value.expect.is_some()) {
+        let help = "list every kind that a question may have";
+        return Err(Error::input(path, None, "the key `kinds` is missing", help));
+    }
     let mut seen = BTreeMap::new();
     let mut questions = Vec::with_capacity(file.questions.len());
     for spanned in file.questions {
         let line = spanned.referenced.line();
-        let question = question(path, line, spanned.value, &file.kinds)?;
+        let question = question(path, line, spanned.value, file.kinds.as_deref())?;
         if let Some(first) = seen.insert(question.id.clone(), line) {
             let problem = format!("question {} stands here and on line {first}", question.id);
             return Err(Error::input(path, Some(line), problem, "give each an id of its own"));
@@ -189,56 +240,105 @@ fn not_a_set(path: &Path, text: &str, fault: &serde_saphyr::Error) -> Error {
     Error::input(path, line, problem, meant.as_deref().unwrap_or(schema))
 }
 
-fn question(path: &Path, line: u64, written: Written, kinds: &[String]) -> Result<Question> {
+fn question(
+    path: &Path,
+    line: u64,
+    written: Written,
+    kinds: Option<&[String]>,
+) -> Result<Question> {
     let fault = |problem: String, help: &str| Err(Error::input(path, Some(line), problem, help));
+    let (judgments, unscoreable) = judged(path, line, &written)?;
     let id = written.id;
     if id.trim().is_empty() || written.question.trim().is_empty() {
         return fault("a question needs an id and a text".to_owned(), "write both");
     }
     let own = written.kind.into_vec();
-    for kind in &own {
-        if !kinds.contains(kind) {
-            let near = nearest(kind, kinds.iter().map(String::as_str));
-            let help = near.map_or_else(
-                || "add it to `kinds` at the top of the file".to_owned(),
-                |near| format!("did you mean `{near}`?"),
+    let unknown = own.iter().find(|kind| kinds.is_some_and(|kinds| !kinds.contains(kind)));
+    if let Some(kind) = unknown {
+        let near = nearest(kind, kinds.iter().copied().flatten().map(String::as_str));
+        let help = near.map_or_else(
+            || "add it to `kinds` at the top of the file".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let problem = format!("question {id} has kind `{kind}`, which `kinds` does not list");
+        return fault(problem, &help);
+    }
+    for (unit, hash) in &written.hashes {
+        if !judgments.units().any(|own| own == unit) {
+            let problem = format!("question {id} has a hash of `{unit}`, which it does not judge");
+            let near = nearest(unit, judgments.units());
+            let help = near
+                .map_or_else(|| "take it out".to_owned(), |near| format!("did you mean `{near}`?"));
+            return fault(problem, &help);
+        }
+        if hash.len() != HASH_DIGITS || !hash.bytes().all(|b| b.is_ascii_hexdigit()) {
+            let problem = format!("question {id}: the hash of `{unit}` is `{hash}`");
+            let help = format!(
+                "expected {HASH_DIGITS} hexadecimal digits, as `atlas measure --record-hashes` writes them"
             );
-            return fault(
-                format!("question {id} has kind `{kind}`, which `kinds` does not list"),
-                &help,
-            );
+            return fault(problem, &help);
         }
     }
-    let judgments = match (written.relevant, &written.unscoreable) {
-        (Some(groups), None) if !groups.is_empty() => {
-            let groups: Vec<Vec<String>> = groups.into_iter().map(OneOrMany::into_vec).collect();
-            let mut named = BTreeSet::new();
-            if let Some(twice) = groups.iter().flatten().find(|unit| !named.insert(*unit)) {
-                let problem = format!("question {id} names `{twice}` twice in `relevant`");
-                return fault(problem, "name each unit once, in one group");
-            }
-            Judgments::from_groups(groups)
-                .map_err(|e| Error::input(path, Some(line), format!("question {id}: {e}"), ""))?
+    Ok(Question {
+        id,
+        question: written.question,
+        kinds: own,
+        judgments,
+        unscoreable,
+        reference: written.reference,
+        filter: written.filter.into_iter().map(|(key, value)| (key, value.into_vec())).collect(),
+        asker: written.asker,
+        standing_miss: written.standing_miss,
+        hashes: written.hashes,
+        origin: written.origin,
+        line,
+    })
+}
+
+/// What answers a question, or why nothing can.
+fn judged(path: &Path, line: u64, written: &Written) -> Result<(Judgments, Option<String>)> {
+    let id = &written.id;
+    let fault = |problem: String, help: &str| Err(Error::input(path, Some(line), problem, help));
+    let abstains = written.expect.as_ref().map(|expect| expect.abstains);
+    let groups = match (&written.relevant, &written.supporting, abstains, &written.unscoreable) {
+        (Some(groups), None, None, None) | (None, Some(groups), Some(false), None)
+            if !groups.is_empty() =>
+        {
+            groups
         }
-        (None, Some(_)) => Judgments::default(),
+        (None, None, None, Some(reason)) if !reason.trim().is_empty() => {
+            return Ok((Judgments::default(), written.unscoreable.clone()));
+        }
+        (None, None, Some(true), None) => {
+            let reason = written.kind.first().unwrap_or("unanswerable").to_owned();
+            return Ok((Judgments::default(), Some(reason)));
+        }
+        (.., Some(_), _) => {
+            let problem = format!(
+                "question {id} with `expect` must have either `supporting`, not empty, or `abstains: true`"
+            );
+            return fault(problem, "say what an answer needs, or that there is none");
+        }
         _ => {
             let problem =
                 format!("question {id} must have either `relevant`, not empty, or `unscoreable`");
             return fault(problem, "say what answers it, or why nothing can");
         }
     };
-    Ok(Question {
-        id,
-        question: written.question,
-        kinds: own,
-        judgments,
-        unscoreable: written.unscoreable,
-        reference: written.reference,
-        filter: written.filter.into_iter().map(|(key, value)| (key, value.into_vec())).collect(),
-        asker: written.asker,
-        standing_miss: written.standing_miss,
-        line,
-    })
+    let groups: Vec<Vec<String>> = groups.iter().map(OneOrMany::to_vec).collect();
+    let mut named = BTreeSet::new();
+    if let Some(twice) = groups.iter().flatten().find(|unit| !named.insert(*unit)) {
+        let problem = format!("question {id} names `{twice}` twice in its evidence");
+        return fault(problem, "name each unit once, in one group");
+    }
+    if let Some((unit, grade)) = written.grades.iter().find(|(_, grade)| **grade < 0) {
+        let problem = format!("question {id} grades `{unit}` with {grade}");
+        return fault(problem, "expected a whole number from 0, which is judged and not relevant");
+    }
+    let judgments = Judgments::from_groups(groups)
+        .and_then(|made| made.with_grades(written.grades.iter().map(|(u, g)| (u.clone(), *g))))
+        .map_err(|e| Error::input(path, Some(line), format!("question {id}: {e}"), ""))?;
+    Ok((judgments, None))
 }
 
 #[derive(Deserialize)]
@@ -291,6 +391,8 @@ fn read_beir(folder: &Path) -> Result<QuestionSet> {
             filter: BTreeMap::new(),
             asker: None,
             standing_miss: None,
+            hashes: Hashes::new(),
+            origin: None,
             line,
         });
     }
@@ -340,6 +442,62 @@ mod tests {
     }
 
     #[test]
+    fn grades_and_hashes_are_read_and_held_to_what_is_judged() {
+        let one = |rest: &str| {
+            format!(
+                "{HEAD}  - id: a\n    question: W\n    kind: table\n    relevant: [A-1, [B-1, B-2]]\n{rest}"
+            )
+        };
+        let set = read(&one(
+            "    grades: { A-1: 3, C-1: 1, D-1: 0 }\n    hashes: { B-1: \"0123456789abcdef\" }\n",
+        ))
+        .unwrap();
+        let question = &set.questions[0];
+        assert_eq!(question.judgments.ideal_gains(), [3.0, 1.0, 1.0]);
+        assert_eq!(question.judgments.not_relevant(), 2);
+        assert_eq!(question.hashes["B-1"], "0123456789abcdef");
+        for (rest, expected) in [
+            (
+                "    grades: { A-1: 0 }\n",
+                ":4: question a: the grade of A-1, which is listed as evidence, is 0",
+            ),
+            (
+                "    grades: { X-1: -1 }\n",
+                ":4: question a grades `X-1` with -1; expected a whole number from 0",
+            ),
+            ("    grades: { X-1: high }\n", ":8: "),
+            (
+                "    hashes: { B-3: \"0123456789abcdef\" }\n",
+                ":4: question a has a hash of `B-3`, which it does not judge; did you",
+            ),
+            (
+                "    hashes: { B-1: \"0123\" }\n",
+                ":4: question a: the hash of `B-1` is `0123`; expected 16 hexadecimal",
+            ),
+        ] {
+            let said = fault(&one(rest));
+            assert!(said.starts_with(expected), "{said}");
+        }
+    }
+
+    #[test]
+    fn questions_with_expected_answers_are_read_as_they_are() {
+        let set = read(
+            "corpus: c\nquestions:\n  - id: a\n    question: W\n    asker: x\n    kind: direct\n    \
+             expect: { must_contain: [y] }\n    supporting: [[A-1, B-1], C-1]\n  - id: b\n    question: V\n    \
+             kind: permission\n    expect: { abstains: true }\n",
+        )
+        .unwrap();
+        assert_eq!(set.questions[0].judgments.groups().len(), 2);
+        assert_eq!(set.questions[1].unscoreable.as_deref(), Some("permission"));
+        let said = fault("corpus: c\nquestions:\n  - {id: a, question: W, kind: k, expect: {}}\n");
+        assert!(said.starts_with(":3: question a with `expect` must have either"), "{said}");
+        let said =
+            fault("corpus: c\nquestions:\n  - {id: a, question: W, kind: k, unscoreable: x}\n");
+        assert!(said.starts_with(": the key `kinds` is missing"), "{said}");
+    }
+
+    #[test]
     fn a_set_that_is_not_there_names_the_way_out() {
         let folder = tempfile::tempdir().unwrap();
         let said = QuestionSet::read(&folder.path().join("no.yaml")).unwrap_err().to_string();
@@ -366,7 +524,7 @@ mod tests {
         for twice in ["[A, A]", "[[A, B], [C, A]]", "[[A, A]]"] {
             let one = format!("  - {{id: a, question: W, kind: table, relevant: {twice}}}\n");
             let said = fault(&format!("{HEAD}{one}"));
-            assert!(said.starts_with(":4: question a names `A` twice in `relevant`"), "{said}");
+            assert!(said.starts_with(":4: question a names `A` twice in its evidence"), "{said}");
         }
         let said =
             fault(&format!("{HEAD}  - {{id: a, question: W, kind: tabel, relevant: [A]}}\n"));

@@ -7,6 +7,8 @@ use super::{OPEN, PROJECT_FILE, ProjectFile};
 use crate::access::{Asker, Askers, Policy, Scope};
 use crate::corpus::{self, Corpus};
 use crate::error::{Error, Result};
+use crate::eval::apart::check_apart;
+use crate::eval::questions::QuestionSet;
 use crate::format::{SourceFile, Store};
 use crate::index::{self, Index};
 use crate::vectors::{Embedder, StaticModel};
@@ -204,6 +206,31 @@ impl Project {
     /// The ledger of its question sets.
     pub fn ledger(&self) -> PathBuf {
         self.evals.join("ledger.jsonl")
+    }
+
+    /// Reads the question set at `path` and proves it apart from the project's held-out questions, or,
+    /// where it is those, from the development questions. A set in BEIR layout has no other half.
+    pub fn questions(&self, path: &Path) -> Result<QuestionSet> {
+        let set = QuestionSet::read(path)?;
+        let [development, held_out] =
+            ["development", "held-out"].map(|name| self.question_set(name));
+        if set.by_document {
+            return Ok(set);
+        }
+        if self.is_held_out(path) {
+            if development.is_file() {
+                check_apart(&QuestionSet::read(&development)?, &set)?;
+            }
+        } else if held_out.is_file() {
+            check_apart(&set, &QuestionSet::read(&held_out)?)?;
+        }
+        Ok(set)
+    }
+
+    /// Whether the file at `path` holds the held-out questions, by whatever name it is called.
+    pub fn is_held_out(&self, path: &Path) -> bool {
+        let own = self.evals.join("held-out.yaml");
+        matches!((path.canonicalize(), own.canonicalize()), (Ok(path), Ok(own)) if path == own)
     }
 
     /// The question sets that stand in its folder: `development.yaml`, `held-out.yaml`, or the

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::MeasureReport;
+use super::labels::labels_json;
 use crate::eval::measurement::{CONTEXT_MEASURES, Measured, Measurement, RANKING_MEASURES, TOKENS};
 use crate::eval::statistics::percentile;
 
@@ -49,6 +50,7 @@ fn set_json(set: &Measurement, show_questions: bool) -> Value {
         "scored": scored,
         "unscoreable": set.questions.len() - scored,
         "unscoreable_questions": unscoreable,
+        "labels": labels_json(set, show_questions),
         "means": means(set, None),
         "by_kind": kinds,
         "per_question": shown.map(question_json).collect::<Vec<_>>(),

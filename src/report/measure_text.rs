@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::labels::labels_text;
 use super::measure_json::times;
 use super::{MeasureReport, counted};
 use crate::eval::bootstrap::{SEED, mean_interval};
@@ -51,7 +52,9 @@ fn set_text(out: &mut String, set: &Measurement, report: &MeasureReport<'_>, sum
     if left > 0 {
         let _ = write!(out, ", {left} not ({})", reasons(set));
     }
-    out.push_str("\n\n");
+    out.push('\n');
+    labels_text(out, set, report.show_questions);
+    out.push('\n');
     if report.show_questions && !summary {
         questions_text(out, set);
     }

@@ -1,5 +1,6 @@
 //! Results for people and for machines.
 
+mod labels;
 mod measure_json;
 mod measure_text;
 mod receipt;

@@ -24,6 +24,23 @@ fn questions_wrong() {
         ("a group of none", GOOD.replace("[PUMP-2]", "[[]]")),
         ("no text", GOOD.replace("Which code?", "\"\"")),
         ("a key missing", GOOD.replace("    kind: table\n", "")),
+        (
+            "a grade below zero",
+            GOOD.replace("kind: table", "kind: table\n    grades: { PUMP-1: -1 }"),
+        ),
+        (
+            "a grade of nothing",
+            GOOD.replace("kind: table", "kind: table\n    grades: { PUMP-9: 1 }"),
+        ),
+        (
+            "a hash of nothing",
+            GOOD.replace("kind: table", "kind: table\n    hashes: { PUMP-1: a }"),
+        ),
+        (
+            "a hash that is none",
+            GOOD.replace("kind: table", "kind: table\n    hashes: { PUMP-2: a }"),
+        ),
+        ("an empty reason", GOOD.replace("relevant: [PUMP-2]", "unscoreable: ''")),
         ("broken YAML", GOOD.replace("[PUMP-2]", "[PUMP-2")),
     ] {
         s.say(what);

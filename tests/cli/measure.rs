@@ -23,10 +23,19 @@ questions:
     unscoreable: clarification
 ";
 
+/// The same under other words, so that the two sets are apart.
+fn held_out() -> String {
+    QUESTIONS
+        .replace("id: ", "id: ho-")
+        .replace("What does F-12 mean?", "Which fault has the code F-12?")
+        .replace("Which way does a hose lie?", "Is a kink bad?")
+        .replace("How much?", "Which one is best?")
+}
+
 fn pumps(s: &Session) {
     s.pumps();
     s.write("evals/development.yaml", QUESTIONS);
-    s.write("evals/held-out.yaml", QUESTIONS);
+    s.write("evals/held-out.yaml", held_out());
 }
 
 #[test]
@@ -158,6 +167,62 @@ fn measure_exports() {
     s.show("run.txt", 6);
     s.show("qrels.txt", 6);
     s.run("measure --export-run nowhere/run.txt");
+}
+
+/// A label follows its text when blocks are numbered anew, and says so when the text is another.
+#[test]
+fn measure_after_the_corpus_has_changed() {
+    let mut s = session!();
+    pumps(&s);
+    s.write(
+        "evals/development.yaml",
+        QUESTIONS.replace("relevant: [PUMP-1]", "relevant: [hose-1]"),
+    );
+    s.prepare("build");
+    s.say("nothing is recorded yet");
+    let before = s.run("measure --summary -k 1 --record-hashes").stdout;
+    assert!(before.starts_with("2 labels of 2 questions"), "{before}");
+    s.show("evals/development.yaml", 30);
+    s.run("measure --record-hashes");
+    s.run("measure -k 1");
+    s.say("a section now stands before the table, and the hose is another");
+    s.edit("docs/pump.md", "## Seals", "## Filters\n\nA filter is washed.\n\n## Seals");
+    s.edit("docs/hose.md", "without a kink", "without a knot");
+    s.run("measure -k 1");
+    let labels = &s.run_json("measure -k 1 --format json")["sets"][0]["labels"];
+    assert_eq!(labels["differing"][0]["to"], "PUMP-3");
+    s.say("and now the codes are gone");
+    s.edit("docs/pump.md", "| F-12 | No oil |", "| F-14 | No oil |");
+    s.write("docs/hose.md", "# Hoses\n");
+    s.run("measure -k 1");
+    s.say("a held-out question is not named");
+    s.edit(
+        "evals/held-out.yaml",
+        "[PUMP-1]",
+        "[PUMP-1]\n    hashes: { PUMP-1: \"0123456789abcdef\" }",
+    );
+    s.run("measure --held-out --summary -k 1");
+}
+
+#[test]
+fn measure_sets_that_are_not_apart() {
+    let mut s = session!();
+    pumps(&s);
+    s.prepare("build");
+    for (from, to) in [
+        ("id: ho-code", "id: code"),
+        ("Which fault has the code F-12?", "what does  f-12 mean"),
+        ("Is a kink bad?", "Which way does the hose lie?"),
+    ] {
+        s.write("evals/held-out.yaml", held_out().replace(from, to));
+        assert_eq!(s.run("measure --summary").code, 4, "{to}");
+        assert_eq!(s.prepare("measure --held-out --summary").code, 4, "{to}");
+    }
+    s.say("a copy of the held-out questions under another name");
+    s.write("evals/held-out.yaml", held_out());
+    s.write("evals/copy.yaml", held_out());
+    assert_eq!(s.run("measure --set evals/copy.yaml").code, 4);
+    assert!(!s.at("evals/ledger.jsonl").exists());
 }
 
 #[test]
