@@ -71,6 +71,28 @@ pub enum Error {
         help: String,
     },
 
+    /// Another process holds the right to build, which one at a time may have.
+    #[error("index {}: process {holder} is building it{}; wait for it with `--wait`, or stop it", path.display(), Since(*since_ns))]
+    Busy {
+        /// The index folder.
+        path: PathBuf,
+        /// The process number of the builder, as it wrote it.
+        holder: String,
+        /// When it began, in nanoseconds since 1970; 0 where the system does not tell.
+        since_ns: u64,
+    },
+
+    /// A build that would lose more than it may without being told to.
+    #[error("index {}: {problem}; {help}", path.display())]
+    Refused {
+        /// The index folder.
+        path: PathBuf,
+        /// What would be lost.
+        problem: String,
+        /// How to have it done all the same.
+        help: String,
+    },
+
     /// An invariant of the engine was about to be broken, and the request was stopped instead.
     #[error("stage {stage} broke an invariant: {problem}; the request was stopped")]
     Guard {
@@ -122,6 +144,11 @@ impl Error {
         Self::Damaged { path: path.into(), problem: problem.into(), help: REBUILD.to_owned() }
     }
 
+    /// An index that process `holder` has been building since `since_ns`.
+    pub fn busy(path: impl Into<PathBuf>, holder: impl Into<String>, since_ns: u64) -> Self {
+        Self::Busy { path: path.into(), holder: holder.into(), since_ns }
+    }
+
     /// An index that cannot be used as it is.
     pub fn unusable(
         path: impl Into<PathBuf>,
@@ -145,6 +172,27 @@ impl fmt::Display for Place<'_> {
             None => write!(out, "{}", self.path.display()),
         }
     }
+}
+
+/// ` since 2026-11-30 23:05:12 UTC`, or nothing when the time is not known.
+struct Since(u64);
+
+impl fmt::Display for Since {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match moment(self.0) {
+            Some(moment) => write!(out, " since {moment}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A time in nanoseconds since 1970 as it is shown, `2026-11-30 23:05:12 UTC`; `None` for 0, which
+/// stands for a time that is not known.
+pub fn moment(ns: u64) -> Option<String> {
+    let known = i64::try_from(ns / 1_000_000_000).ok().filter(|seconds| *seconds > 0)?;
+    let time = time::OffsetDateTime::from_unix_timestamp(known).ok()?;
+    let (date, hour, minute, second) = (time.date(), time.hour(), time.minute(), time.second());
+    Some(format!("{date} {hour:02}:{minute:02}:{second:02} UTC"))
 }
 
 fn way_out(help: &str) -> String {

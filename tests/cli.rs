@@ -25,6 +25,8 @@ mod diagnose;
 mod diff;
 #[path = "cli/filter.rs"]
 mod filter;
+#[path = "cli/generations.rs"]
+mod generations;
 #[path = "cli/json.rs"]
 mod json;
 #[path = "cli/leakage.rs"]
@@ -41,6 +43,9 @@ mod search;
 mod session;
 #[path = "cli/usage.rs"]
 mod usage;
+#[cfg(unix)]
+#[path = "cli/watch.rs"]
+mod watch;
 
 use std::fs;
 use std::path::Path;

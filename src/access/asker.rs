@@ -41,7 +41,7 @@ impl Asker {
 }
 
 /// The askers of a project: `users.yaml`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Askers(Vec<Asker>);
 
 #[derive(Deserialize)]

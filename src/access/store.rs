@@ -31,18 +31,24 @@ pub struct Resolved {
 /// Writes the labels of passages in the order of their rows.
 #[derive(Debug, Default)]
 pub struct AccessWriter {
-    known: BTreeMap<Label, u32>,
-    labels: Vec<Label>,
+    known: BTreeMap<(Label, Vec<Label>), u32>,
+    labels: Vec<(Label, Vec<Label>)>,
     rows: Vec<u32>,
 }
 
 impl AccessWriter {
     /// Adds the next row.
     pub fn add(&mut self, label: &Label) {
-        let number = self.known.get(label).copied().unwrap_or_else(|| {
+        self.add_closed(label, &[]);
+    }
+
+    /// Adds the next row, which only those may read whom `label` and each of `also` lets in.
+    pub fn add_closed(&mut self, label: &Label, also: &[Label]) {
+        let key = (label.clone(), also.to_vec());
+        let number = self.known.get(&key).copied().unwrap_or_else(|| {
             let number = self.labels.len() as u32;
-            self.known.insert(label.clone(), number);
-            self.labels.push(label.clone());
+            self.labels.push(key.clone());
+            self.known.insert(key, number);
             number
         });
         self.rows.push(number);
@@ -59,9 +65,12 @@ impl AccessWriter {
         let resolved: Vec<Resolved> = self
             .labels
             .iter()
-            .map(|label| Resolved {
+            .map(|(label, also)| Resolved {
                 label: label.clone(),
-                readers: policy.map_or_else(everyone, |policy| policy.readers(label)),
+                readers: policy.map_or_else(everyone, |policy| {
+                    let own = policy.readers(label);
+                    also.iter().fold(own, |sets, label| both(&sets, &policy.readers(label)))
+                }),
             })
             .collect();
         let path = folder.join("access.part");
@@ -73,9 +82,18 @@ impl AccessWriter {
         part.section("rows", bytemuck::cast_slice(&self.rows))?;
         let faults = policy
             .into_iter()
-            .flat_map(|policy| self.labels.iter().filter_map(|l| policy.fault(l)));
+            .flat_map(|policy| self.labels.iter().filter_map(|(l, _)| policy.fault(l)));
         Ok((part.finish()?, faults.collect()))
     }
+}
+
+/// The sets of principals that open two things at once: whoever claims all of one set may read both.
+fn both(one: &[BTreeSet<Principal>], other: &[BTreeSet<Principal>]) -> Vec<BTreeSet<Principal>> {
+    let joined: BTreeSet<BTreeSet<Principal>> = one
+        .iter()
+        .flat_map(|left| other.iter().map(move |right| left.union(right).cloned().collect()))
+        .collect();
+    joined.into_iter().collect()
 }
 
 /// Who may read what, in an open generation.
@@ -141,6 +159,30 @@ impl AccessStore {
         }
         known.push((claims, scope.clone()));
         Ok(scope)
+    }
+
+    /// What the document of the passage at `row` states about who may read it.
+    pub fn label(&self, row: u32) -> Result<&Label> {
+        let number = self.rows.numbers::<u32>()?.get(row as usize).copied();
+        let label = number.and_then(|number| self.labels.get(number as usize));
+        label.map(|resolved| &resolved.label).ok_or_else(|| {
+            Error::damaged(self.rows.path(), format!("it holds no label of row {row}"))
+        })
+    }
+
+    /// Writes the labels anew into `folder`, resolved under `policy`, each row closed by those that `also`
+    /// gives for it beside its own. Gives what [`AccessWriter::finish`] gives.
+    pub fn rewrite(
+        &self,
+        folder: &Path,
+        policy: Option<&Policy>,
+        also: impl Fn(u32) -> Result<Vec<Label>>,
+    ) -> Result<(PartEntry, Vec<String>)> {
+        let mut writer = AccessWriter::default();
+        for row in 0..self.rows.numbers::<u32>()?.len() as u32 {
+            writer.add_closed(self.label(row)?, &also(row)?);
+        }
+        writer.finish(folder, policy)
     }
 
     /// How many passages carry each label, by label.

@@ -15,6 +15,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::output::{Output, bytes, duration, note};
+use super::wait::Wait;
+use super::watch::{self, WatchArgs};
 use super::{Exit, Format, Global, project};
 
 /// Arguments of `build`.
@@ -28,24 +30,52 @@ pub struct BuildArgs {
     /// Fail on the first file that would be skipped
     #[arg(long)]
     strict: bool,
+    /// Build even when it drops more of the documents than build.max_shrink [default: half] allows
+    #[arg(long)]
+    allow_shrink: bool,
+    #[command(flatten)]
+    wait: Wait,
+    #[command(flatten)]
+    pub watch: WatchArgs,
 }
 
-/// Builds, or says that nothing changed.
+/// Builds, or says that nothing changed; with `--watch`, goes on building.
 pub fn run(args: &BuildArgs, global: &Global, out: &mut Output) -> Result<Exit> {
-    let mut project = project(global)?;
-    if let Some(corpus) = &args.corpus {
-        if *corpus != project.corpus && global.index.is_none() {
+    let project = args.project(global)?;
+    if let Some(corpus) = args.corpus.as_ref().filter(|_| global.index.is_none()) {
+        let own = super::project(global)?.corpus;
+        if *corpus != own {
             note(&format!(
                 "this index is of {}, and the project's corpus is {}: the next command will build it \
                  again; keep both with `--index DIR`",
                 corpus.display(),
-                project.corpus.display()
+                own.display()
             ));
         }
-        project.corpus = corpus.clone();
     }
-    project.file.reading.strict |= args.strict;
-    if let (false, Some(manifest)) = (args.full || args.strict, current(&project)?) {
+    if args.watch.watch {
+        return watch::run(args, global, out);
+    }
+    args.wait.run(&project.store(), || once(args, &project, global, out))
+}
+
+impl BuildArgs {
+    /// The project with what these arguments change of it.
+    pub fn project(&self, global: &Global) -> Result<Project> {
+        let mut project = project(global)?;
+        if let Some(corpus) = &self.corpus {
+            project.corpus = corpus.clone();
+        }
+        project.file.reading.strict |= self.strict;
+        if self.allow_shrink {
+            project.file.build.max_shrink = 1.0;
+        }
+        Ok(project)
+    }
+}
+
+fn once(args: &BuildArgs, project: &Project, global: &Global, out: &mut Output) -> Result<Exit> {
+    if let (false, Some(manifest)) = (args.full || args.strict, current(project)?) {
         match global.format {
             Format::Text => out.line(format!(
                 "nothing changed: generation {} holds {} documents, {} passages",
@@ -61,8 +91,8 @@ pub fn run(args: &BuildArgs, global: &Global, out: &mut Output) -> Result<Exit> 
         }
         return Ok(Exit::Done);
     }
-    let (report, steps) = build(&project)?;
-    warn_of_roles(&project);
+    let (report, steps) = build(project)?;
+    warn_of_roles(project);
     let m = &report.manifest;
     match global.format {
         Format::Json => {
@@ -73,10 +103,12 @@ pub fn run(args: &BuildArgs, global: &Global, out: &mut Output) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
-/// The manifest of the current generation when it is of these settings and files.
-fn current(project: &Project) -> Result<Option<Manifest>> {
+/// The manifest of the current generation when it is of these settings and files. One that was gone
+/// back to is never as a build would leave it.
+pub fn current(project: &Project) -> Result<Option<Manifest>> {
     let Ok(index) = project.open_index() else { return Ok(None) };
-    if !project.file.graph.is_of(index.manifest()) {
+    let m = index.manifest();
+    if m.rolled_back_to.is_some() || !project.file.graph.is_of(m) {
         return Ok(None);
     }
     let stale = project.stale(&index.manifest().sources)?;
@@ -158,11 +190,18 @@ pub fn ensure(project: &Project) -> Result<Index> {
                 return Ok(index);
             }
             // Names of files are not for whoever asks under a policy.
-            if project.policy.is_some() {
+            let why = if project.policy.is_some() {
                 format!("{} differ from it", counted(stale.len(), "file"))
             } else {
                 describe(&stale)
+            };
+            if let Some(of) = index.manifest().rolled_back_to {
+                note(&format!(
+                    "{why}; answering from generation {of}, which was gone back to, until `atlas build`"
+                ));
+                return Ok(index);
             }
+            why
         }
         Err(Error::Unusable { problem, .. }) => problem,
         Err(fault) => return Err(fault),
@@ -170,9 +209,15 @@ pub fn ensure(project: &Project) -> Result<Index> {
     note(&format!("building the index: {why}"));
     let (report, steps) = match build(project) {
         Ok(built) => built,
-        // Another process is at it: what is there still answers.
-        Err(Error::Unusable { problem, .. }) if problem.ends_with("is building it") => {
-            note(&format!("{problem}; answering from the index as it is"));
+        // Another process is at it, or it is not done without a word: what is there still answers.
+        Err(Error::Busy { holder, .. }) => {
+            note(&format!("process {holder} is building it; answering from the index as it is"));
+            return project.open_index();
+        }
+        Err(Error::Refused { problem, help, .. }) => {
+            let named = project.policy.is_none();
+            let problem = if named { &problem } else { "it would drop too many documents" };
+            note(&format!("{problem}; {help}; answering from the index as it is"));
             return project.open_index();
         }
         Err(fault) => return Err(fault),
@@ -234,6 +279,9 @@ pub fn build(project: &Project) -> Result<(BuildReport, Steps)> {
     let mut steps = Steps::start();
     steps.step("read");
     let corpus: Corpus = project.read_corpus()?;
+    if let Ok(before) = project.store().open() {
+        project.check_shrink(&before.manifest, &corpus)?;
+    }
     let embedder = project.embedder()?;
     let settings = project.index_settings();
     let report = {

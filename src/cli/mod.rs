@@ -1,15 +1,19 @@
 //! The commands, one file each; this file parses arguments and turns results into exit codes.
 
 mod build;
+mod gc;
 mod init;
 mod leakage;
 mod measure;
 mod output;
 mod promote;
+mod rollback;
 mod search;
 mod status;
 mod trec;
 mod verify;
+mod wait;
+mod watch;
 mod why;
 
 use std::path::PathBuf;
@@ -81,10 +85,14 @@ enum Command {
     Init(init::InitArgs),
     /// Build the index of a corpus
     Build(build::BuildArgs),
-    /// Show what is indexed, how large it is, and which files changed since
+    /// Show what is indexed, all generations and their sizes, and which files changed since
     Status,
     /// Read every byte of the index and check it
     Verify,
+    /// Remove old generations, and what killed builds left
+    Gc(gc::GcArgs),
+    /// Go back to an older generation, under the policy of today
+    Rollback(rollback::RollbackArgs),
     /// Search the corpus
     Search(search::SearchArgs),
     /// Measure retrieval on a question set
@@ -114,6 +122,8 @@ pub fn run() -> ExitCode {
         Command::Build(args) => build::run(args, &cli.global, &mut out),
         Command::Status => status::run(&cli.global, &mut out),
         Command::Verify => verify::run(&cli.global, &mut out),
+        Command::Gc(args) => gc::run(args, &cli.global, &mut out),
+        Command::Rollback(args) => rollback::run(args, &cli.global, &mut out),
         Command::Search(args) => search::run(args, &cli.global, &mut out),
         Command::Measure(args) => measure::run(args, &cli.global, &mut out),
         Command::Trec(args) => trec::run(args, &cli.global, &mut out),

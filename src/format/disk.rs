@@ -145,7 +145,6 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Gives the bytes of `from` a second name.
-#[expect(dead_code, reason = "for parts that two generations share")]
 pub(crate) fn link(from: &Path, to: &Path) -> Result<()> {
     boundary(Change::Link, to)?;
     fs::hard_link(from, to)

@@ -109,6 +109,9 @@ pub struct Manifest {
     pub graph: Option<GraphState>,
     /// Tantivy's files.
     pub lexical: Vec<FileEntry>,
+    /// The generation that it repeats, for one that was made by going back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolled_back_to: Option<u64>,
 }
 
 impl Manifest {

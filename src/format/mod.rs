@@ -10,6 +10,7 @@ mod append;
 pub(crate) mod disk;
 #[cfg(debug_assertions)]
 pub mod failpoint;
+mod generations;
 mod manifest;
 mod map;
 mod part;
@@ -17,10 +18,11 @@ mod store;
 mod write;
 
 pub use append::append_line;
+pub use generations::{Collected, Kept, Listing};
 pub use manifest::{FileEntry, GraphState, Manifest, PartEntry, SourceFile};
 pub use map::MappedFile;
 pub use part::{Part, Section};
-pub use store::{BuildLock, Generation, Store};
+pub use store::{BuildLock, Generation, KEPT_BEFORE_CURRENT, Store};
 pub use write::PartWriter;
 
 /// The version of everything on disk. A reader refuses another by name.

@@ -3,18 +3,28 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use super::disk::{self, Change, Output};
 use super::{CURRENT_FILE, FORMAT_VERSION, LOCK_FILE, MANIFEST_FILE, Manifest};
 use crate::error::{Error, REBUILD, Result};
 
-/// Generations kept beside the current one after a commit.
-const KEPT_BEFORE_CURRENT: usize = 1;
+/// Generations kept before the current one after a commit, unless the store is told otherwise: the
+/// one to go back to.
+pub const KEPT_BEFORE_CURRENT: usize = 1;
+
+/// How often [`Store::open`] reads `CURRENT` again when the generation that it named is collected
+/// before it can be held. Each time means that another process has committed at least twice.
+const OPEN_TRIES: usize = 16;
+
+/// The name under which `CURRENT` is written before it is renamed.
+pub(super) const CURRENT_NEW: &str = "CURRENT.new";
 
 /// An index folder: `CURRENT`, a lock for builders, and one folder a generation.
 #[derive(Debug, Clone)]
 pub struct Store {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
+    keep: usize,
 }
 
 /// An open generation. While it lives, its manifest is held under a shared lock, so that no
@@ -35,7 +45,13 @@ pub struct BuildLock(#[expect(dead_code, reason = "held for its lock")] File);
 impl Store {
     /// The store in `folder`, which need not exist yet.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), keep: KEPT_BEFORE_CURRENT }
+    }
+
+    /// The same store, whose commits keep `count` generations before the current one.
+    #[must_use]
+    pub fn keeping(self, count: usize) -> Self {
+        Self { keep: count, ..self }
     }
 
     /// The folder.
@@ -48,37 +64,54 @@ impl Store {
         self.folder.join(CURRENT_FILE).is_file()
     }
 
-    /// Opens the current generation.
+    /// Refuses a folder that is not there: what collects or goes back makes none.
+    pub fn found(&self) -> Result<()> {
+        if self.folder.is_dir() {
+            return Ok(());
+        }
+        let help = "run `atlas build` to make it";
+        Err(Error::unusable(&self.folder, "there is no index here yet", help))
+    }
+
+    /// Opens the current generation, and holds it: no collector deletes it while it lives.
     pub fn open(&self) -> Result<Generation> {
-        let (name, hash) = self.current()?;
-        let folder = self.folder.join(&name);
-        let path = folder.join(MANIFEST_FILE);
-        let mut file = File::open(&path).map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => Error::damaged(&path, "it is missing, and CURRENT names it"),
-            _ => Error::io("opening", &path, e),
-        })?;
-        file.lock_shared().map_err(|e| Error::io("locking", &path, e))?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).map_err(|e| Error::io("reading", &path, e))?;
-        let version = serde_json::from_slice::<serde_json::Value>(&text)
-            .ok()
-            .and_then(|value| value.get("format").and_then(serde_json::Value::as_u64));
-        if version.is_some_and(|version| version != u64::from(FORMAT_VERSION)) {
-            let found = version.unwrap_or_default();
-            let problem =
-                format!("it has format {found}, this program reads format {FORMAT_VERSION}");
-            return Err(Error::unusable(&self.folder, problem, REBUILD));
+        let mut last = None;
+        for _ in 0..OPEN_TRIES {
+            let (name, hash) = self.current()?;
+            let opened = hold(self.folder.join(&name), Some(&hash));
+            // A collector may have taken it away between the two; then CURRENT names another by now.
+            if self.current().is_ok_and(|now| now == (name, hash)) {
+                return opened;
+            }
+            last = Some(opened);
         }
-        if blake3::hash(&text).to_hex().as_str() != hash {
-            return Err(Error::damaged(path, "it does not match the hash that CURRENT states"));
+        last.unwrap_or_else(|| Err(Error::damaged(self.folder.join(CURRENT_FILE), "it is unread")))
+    }
+
+    /// Opens the generation called `number`, current or not, and holds it. Only that its manifest can
+    /// be read is known of one that is not current.
+    pub fn open_number(&self, number: u64) -> Result<Generation> {
+        let folder = self.folder.join(generation_name(number));
+        if !folder.join(MANIFEST_FILE).is_file() {
+            let problem = format!("it holds no generation {number}");
+            return Err(Error::unusable(&self.folder, problem, "`atlas status` lists them"));
         }
-        let manifest = serde_json::from_slice(&text)
-            .map_err(|e| Error::damaged(path, format!("it is no manifest: {e}")))?;
-        Ok(Generation { folder, manifest, _held: file })
+        hold(folder, None)
+    }
+
+    /// What `CURRENT` says, or `None` when that cannot be read: equal to what it said before means
+    /// that the same generation is still current. Costs the reading of one short file.
+    pub fn mark(&self) -> Option<String> {
+        fs::read_to_string(self.folder.join(CURRENT_FILE)).ok()
+    }
+
+    /// The number of the current generation; `None` when there is none or `CURRENT` is damaged.
+    pub fn current_number(&self) -> Option<u64> {
+        generation_number(&self.current().ok()?.0)
     }
 
     /// Name of the current generation's folder and hash of its manifest.
-    fn current(&self) -> Result<(String, String)> {
+    pub(super) fn current(&self) -> Result<(String, String)> {
         let path = self.folder.join(CURRENT_FILE);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
@@ -121,9 +154,8 @@ impl Store {
             Err(fs::TryLockError::WouldBlock) => {
                 let mut holder = String::new();
                 let _ = file.read_to_string(&mut holder);
-                let problem = format!("process {} is building it", holder.trim());
-                let help = "wait for it to end, or stop it";
-                return Err(Error::unusable(&self.folder, problem, help));
+                let since = modified_ns(&file);
+                return Err(Error::busy(&self.folder, holder.trim(), since));
             }
             Err(fs::TryLockError::Error(e)) => return Err(Error::io("locking", &path, e)),
         }
@@ -135,19 +167,27 @@ impl Store {
         Ok(BuildLock(file.into_file()))
     }
 
-    /// Makes the empty folder of the next generation, and clears away what a killed build left.
+    /// Makes the empty folder of the next generation, and clears away what a killed build left: every
+    /// folder with a number above the current one. While `CURRENT` cannot be read, only folders without
+    /// a manifest are known to be of no use.
     pub fn next(&self, _lock: &BuildLock) -> Result<(u64, PathBuf)> {
-        let current =
-            self.current().ok().and_then(|(name, _)| generation_number(&name)).unwrap_or(0);
-        for (number, folder) in self.generations()? {
-            if number > current {
-                disk::remove_folder(&folder).map_err(|e| Error::io("removing", &folder, e))?;
+        let current = self.current_number();
+        let mut last = current.unwrap_or(0);
+        for (number, folder) in self.folders()? {
+            let left_over = match current {
+                Some(current) => number > current,
+                None => !folder.join(MANIFEST_FILE).is_file(),
+            };
+            if left_over {
+                remove_generation(&folder)?;
+            } else {
+                last = last.max(number);
             }
         }
-        let folder = self.folder.join(generation_name(current + 1));
+        let folder = self.folder.join(generation_name(last + 1));
         disk::create_folder(&folder).map_err(|e| Error::io("creating", &folder, e))?;
         disk::restrict(&folder).map_err(|e| Error::io("restricting", &folder, e))?;
-        Ok((current + 1, folder))
+        Ok((last + 1, folder))
     }
 
     /// Writes the manifest of a finished generation and makes it current: the one commit point.
@@ -161,34 +201,18 @@ impl Store {
         write_synced(&path, &text)?;
         sync_folder(&folder)?;
         let line = format!("{name} {}\n", blake3::hash(&text).to_hex());
-        let temporary = self.folder.join("CURRENT.new");
+        let temporary = self.folder.join(CURRENT_NEW);
         write_synced(&temporary, line.as_bytes())?;
         let current = self.folder.join(CURRENT_FILE);
         disk::rename(&temporary, &current).map_err(|e| Error::io("renaming to", &current, e))?;
         sync_folder(&self.folder)?;
         // It is current now, whatever becomes of the older ones: the next commit tries again.
-        let _ = self.collect(manifest.generation);
-        Ok(())
-    }
-
-    /// Deletes generations that are neither recent nor held by a reader.
-    fn collect(&self, current: u64) -> Result<()> {
-        let mut older: Vec<_> =
-            self.generations()?.into_iter().filter(|(number, _)| *number < current).collect();
-        older.sort();
-        let away = older.len().saturating_sub(KEPT_BEFORE_CURRENT);
-        for (_, folder) in older.into_iter().take(away) {
-            let held = File::open(folder.join(MANIFEST_FILE))
-                .is_ok_and(|file| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)));
-            if !held {
-                disk::remove_folder(&folder).map_err(|e| Error::io("removing", &folder, e))?;
-            }
-        }
+        let _ = self.collect(manifest.generation, self.keep);
         Ok(())
     }
 
     /// Every generation's number and folder, in no order.
-    fn generations(&self) -> Result<Vec<(u64, PathBuf)>> {
+    pub(super) fn folders(&self) -> Result<Vec<(u64, PathBuf)>> {
         let fault = |e| Error::io("reading", &self.folder, e);
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(fault)? {
@@ -201,7 +225,55 @@ impl Store {
     }
 }
 
-fn generation_name(number: u64) -> String {
+/// Opens the generation in `folder` under a shared lock; `hash` is what its manifest must have.
+fn hold(folder: PathBuf, hash: Option<&str>) -> Result<Generation> {
+    let path = folder.join(MANIFEST_FILE);
+    let mut file = File::open(&path).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => Error::damaged(&path, "it is missing, and CURRENT names it"),
+        _ => Error::io("opening", &path, e),
+    })?;
+    file.lock_shared().map_err(|e| Error::io("locking", &path, e))?;
+    let mut text = Vec::new();
+    file.read_to_end(&mut text).map_err(|e| Error::io("reading", &path, e))?;
+    let manifest = parse(&path, &text, hash)?;
+    Ok(Generation { folder, manifest, _held: file })
+}
+
+/// The manifest in `text`, which was read from `path` and must have `hash`.
+pub(super) fn parse(path: &Path, text: &[u8], hash: Option<&str>) -> Result<Manifest> {
+    let version = serde_json::from_slice::<serde_json::Value>(text)
+        .ok()
+        .and_then(|value| value.get("format").and_then(serde_json::Value::as_u64));
+    if let Some(found) = version.filter(|version| *version != u64::from(FORMAT_VERSION)) {
+        let problem = format!("it has format {found}, this program reads format {FORMAT_VERSION}");
+        let index = path.ancestors().nth(2).unwrap_or(path);
+        return Err(Error::unusable(index, problem, REBUILD));
+    }
+    if hash.is_some_and(|hash| blake3::hash(text).to_hex().as_str() != hash) {
+        return Err(Error::damaged(path, "it does not match the hash that CURRENT states"));
+    }
+    serde_json::from_slice(text)
+        .map_err(|e| Error::damaged(path, format!("it is no manifest: {e}")))
+}
+
+/// Removes a generation's folder, the manifest first: a folder without one is what is left of a build
+/// or a removal that was killed, and never taken for a generation.
+pub(super) fn remove_generation(folder: &Path) -> Result<()> {
+    let manifest = folder.join(MANIFEST_FILE);
+    match disk::remove_file(&manifest) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("removing", &manifest, e)),
+        _ => disk::remove_folder(folder).map_err(|e| Error::io("removing", folder, e)),
+    }
+}
+
+/// When `file` was last written, in nanoseconds since 1970; 0 where the system does not tell.
+pub(super) fn modified_ns(file: &File) -> u64 {
+    let time = file.metadata().and_then(|facts| facts.modified()).ok();
+    let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
+}
+
+pub(super) fn generation_name(number: u64) -> String {
     format!("generation-{number:06}")
 }
 
@@ -213,6 +285,6 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {
     disk::write_synced(path, bytes).map_err(|e| Error::io("writing", path, e))
 }
 
-fn sync_folder(folder: &Path) -> Result<()> {
+pub(super) fn sync_folder(folder: &Path) -> Result<()> {
     disk::sync_folder(folder).map_err(|e| Error::io("syncing", folder, e))
 }

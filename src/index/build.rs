@@ -26,7 +26,7 @@ use crate::vectors::{Embedder, Role};
 const BATCH_BYTES: usize = 8 << 20;
 
 /// The policy of a manifest that was built without one.
-pub(super) const OPEN: &str = "open";
+pub const OPEN: &str = "open";
 
 /// Rows of the index that a fresh graph is asked for.
 const RECALL_SAMPLE: usize = 200;
@@ -259,6 +259,7 @@ pub fn build(
         policy,
         graph,
         lexical: files,
+        rolled_back_to: None,
     };
     if manifest.graph.is_some() {
         let recall =

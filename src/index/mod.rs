@@ -6,9 +6,11 @@
 mod build;
 mod filter;
 mod open;
+mod rollback;
 mod settings;
 
-pub use build::{BuildReport, Changes, Options, Progress, Quiet, build};
+pub use build::{BuildReport, Changes, OPEN as OPEN_POLICY, Options, Progress, Quiet, build};
 pub use filter::Filter;
 pub use open::{Check, Index};
+pub use rollback::{RolledBack, rollback};
 pub use settings::{GraphSettings, Settings};

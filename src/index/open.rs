@@ -1,5 +1,6 @@
 //! An open index.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::Settings;
@@ -54,27 +55,25 @@ impl Index {
         policy: Option<&Policy>,
     ) -> Result<Self> {
         let generation = store.open()?;
-        let analyzer = Analyzer::new(&settings.text)?;
-        let manifest = &generation.manifest;
-        let matches = [
-            ("analyzer", manifest.analyzer.as_str(), analyzer.id()),
-            ("embedder", manifest.embedder.as_str(), embedder.id().to_owned()),
-            ("reading settings", manifest.reading.as_str(), settings.reading.clone()),
-            ("passage settings", manifest.passage.as_str(), settings.passage_id()),
-            ("policy", manifest.policy.as_str(), policy.map_or(OPEN, Policy::hash).to_owned()),
-        ];
-        for (what, built, asked) in matches {
-            if built != asked && what == "policy" {
-                let problem = "the policy has changed since it was built";
-                let help = "run `atlas build` to build it again";
-                return Err(Error::unusable(store.folder(), problem, help));
-            }
-            if built != asked {
-                let problem = format!("it was built with {what} {built}, and {asked} is asked for");
-                let help = "run `atlas build` to build it again";
-                return Err(Error::unusable(store.folder(), problem, help));
-            }
+        if generation.manifest.policy != policy.map_or(OPEN, Policy::hash) {
+            fits(store, &generation.manifest, settings, embedder.as_ref())?;
+            let problem = "the policy has changed since it was built";
+            let help = "run `atlas build` to build it again";
+            return Err(Error::unusable(store.folder(), problem, help));
         }
+        Self::of(store, generation, settings, embedder)
+    }
+
+    /// Opens `generation` of `store`, whatever policy it was built under: for what looks at it and
+    /// answers nobody.
+    pub(super) fn of(
+        store: &Store,
+        generation: Generation,
+        settings: &Settings,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self> {
+        let manifest = &generation.manifest;
+        fits(store, manifest, settings, embedder.as_ref())?;
         let folder = &generation.folder;
         Ok(Self {
             passages: PassageStore::open(folder, &manifest.store)?,
@@ -82,10 +81,20 @@ impl Index {
             vectors: VectorIndex::open(folder, manifest)?,
             access: AccessStore::open(folder, &manifest.access)?,
             metadata: OnceLock::new(),
-            analyzer,
+            analyzer: Analyzer::new(&settings.text)?,
             embedder,
             generation,
         })
+    }
+
+    /// The folder of the generation.
+    pub fn folder(&self) -> &Path {
+        &self.generation.folder
+    }
+
+    /// The first thing that [`verify`](Self::verify) finds wrong, as an error.
+    pub fn sound(&self) -> Result<()> {
+        self.checks().into_iter().try_for_each(|(_, result)| result)
     }
 
     /// What the generation is.
@@ -152,6 +161,14 @@ impl Index {
 
     /// Reads every byte of every file and checks it, and that the counts agree.
     pub fn verify(&self) -> Vec<Check> {
+        let told = |(name, result): (&'static str, Result<()>)| Check {
+            name,
+            fault: result.err().map(|e| e.to_string()),
+        };
+        self.checks().into_iter().map(told).collect()
+    }
+
+    fn checks(&self) -> Vec<(&'static str, Result<()>)> {
         let counts = || {
             let (said, found) = (self.manifest().passages, self.passages.passages_len()? as usize);
             if said == found {
@@ -163,14 +180,36 @@ impl Index {
                 format!("the manifest says {said} passages, {found} are stored"),
             ))
         };
-        let check =
-            |name, result: Result<()>| Check { name, fault: result.err().map(|e| e.to_string()) };
         vec![
-            check("passages", self.passages.verify()),
-            check("lexical", self.lexical.verify()),
-            check("vectors", self.vectors.verify()),
-            check("access", self.access.verify()),
-            check("counts", counts()),
+            ("passages", self.passages.verify()),
+            ("lexical", self.lexical.verify()),
+            ("vectors", self.vectors.verify()),
+            ("access", self.access.verify()),
+            ("counts", counts()),
         ]
     }
+}
+
+/// Refuses a generation that was built with another analyzer, embedder or cut than asked for.
+fn fits(
+    store: &Store,
+    manifest: &Manifest,
+    settings: &Settings,
+    embedder: &dyn Embedder,
+) -> Result<()> {
+    let analyzer = Analyzer::new(&settings.text)?.id();
+    let matches = [
+        ("analyzer", manifest.analyzer.as_str(), analyzer),
+        ("embedder", manifest.embedder.as_str(), embedder.id().to_owned()),
+        ("reading settings", manifest.reading.as_str(), settings.reading.clone()),
+        ("passage settings", manifest.passage.as_str(), settings.passage_id()),
+    ];
+    for (what, built, asked) in matches {
+        if built != asked {
+            let problem = format!("it was built with {what} {built}, and {asked} is asked for");
+            let help = "run `atlas build` to build it again";
+            return Err(Error::unusable(store.folder(), problem, help));
+        }
+    }
+    Ok(())
 }

@@ -12,6 +12,8 @@ use crate::error::{Error, Result, complaint};
 use crate::index::GraphSettings;
 use crate::{passage, search, text};
 
+use super::shrink::BuildSettings;
+
 /// The file's name.
 pub const PROJECT_FILE: &str = "atlas.toml";
 
@@ -46,6 +48,8 @@ pub struct ProjectFile {
     pub text: text::Settings,
     /// The graph over the embeddings.
     pub graph: GraphSettings,
+    /// What builds may drop and what they keep.
+    pub build: BuildSettings,
     /// How questions are answered.
     pub search: search::Settings,
 }
@@ -65,6 +69,7 @@ impl Default for ProjectFile {
             passage: passage::Settings::default(),
             text: text::Settings::default(),
             graph: GraphSettings::default(),
+            build: BuildSettings::default(),
             search: search::Settings::default(),
         }
     }

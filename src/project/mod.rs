@@ -5,7 +5,11 @@
 //! stands.
 
 mod file;
+mod live;
 mod open;
+mod shrink;
 
 pub use file::{OPEN, PROJECT_FILE, ProjectFile};
+pub use live::{Follower, Live, Opened};
 pub use open::{Project, Staleness};
+pub use shrink::BuildSettings;

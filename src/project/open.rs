@@ -17,7 +17,7 @@ use crate::vectors::{Embedder, StaticModel};
 const BARE_INDEX: &str = ".atlas";
 
 /// A project with its paths resolved.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Project {
     /// Its folder.
     pub folder: PathBuf,
@@ -91,6 +91,7 @@ impl Project {
         let project = Self { corpus, index: own_index, evals, folder, file, policy, askers };
         project.index_settings().check()?;
         project.file.search.check()?;
+        project.file.build.check()?;
         Ok(project)
     }
 
@@ -109,7 +110,7 @@ impl Project {
 
     /// Its store of generations.
     pub fn store(&self) -> Store {
-        Store::new(&self.index)
+        Store::new(&self.index).keeping(self.file.build.keep_generations)
     }
 
     /// The model that embeds its passages and questions.

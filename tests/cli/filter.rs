@@ -15,7 +15,27 @@ pub fn filter(text: &str, folders: &[&str]) -> String {
     }
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        out.push_str(&numbers(&keyed(&hashes(line))));
+        out.push_str(&numbers(&keyed(&hashes(&moments(line)))));
+    }
+    out
+}
+
+/// Dates with a time of day, `2026-11-30 23:05:12 UTC`.
+fn moments(line: &str) -> String {
+    const FORM: &[u8] = b"0000-00-00 00:00:00 UTC";
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let is = |(found, form): (&u8, &u8)| {
+            if *form == b'0' { found.is_ascii_digit() } else { found == form }
+        };
+        if rest.len() >= FORM.len() && rest.as_bytes().iter().zip(FORM).all(is) {
+            out.push_str("[MOMENT]");
+            rest = &rest[FORM.len()..];
+        } else {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
     }
     out
 }
@@ -110,6 +130,7 @@ fn what_changes_is_named_and_nothing_else() {
         ("passages, 229.3 kB on disk", "passages, [SIZE] on disk"),
         ("  \"size_bytes\": 17,\n", "  \"size_bytes\": [SIZE],\n"),
         ("process 4711 is building", "process [PID] is building"),
+        ("since 2026-11-30 23:05:12 UTC; wait", "since [MOMENT]; wait"),
         ("\"score\": 0.68912345678,", "\"score\": 0.6891,"),
         ("0.689123456789 atlas", "0.6891 atlas"),
         ("total       481.3 µs, of which 3.5 between", "total [TIME], of which [TIME] between"),

@@ -156,7 +156,8 @@ impl Session {
         self.log.push_str(&format!("$ head -{lines} {path}\n{text}\n\n"));
     }
 
-    fn keep(&mut self, line: &str, stdout: &str, ran: &Ran) {
+    /// Keeps what a command that ran on its own said.
+    pub fn keep(&mut self, line: &str, stdout: &str, ran: &Ran) {
         let end = |text: &str| if text.is_empty() || text.ends_with('\n') { "" } else { "\\\n" };
         let stderr = self.shown(&ran.stderr);
         let blank = if line.is_empty() { "" } else { " " };
@@ -167,7 +168,7 @@ impl Session {
         self.log.push_str(&format!("[exit {}]\n\n", ran.code));
     }
 
-    fn shown(&self, text: &str) -> String {
+    pub fn shown(&self, text: &str) -> String {
         let real = self.dir().canonicalize().unwrap();
         filter(text, &[&real.to_string_lossy(), &self.dir().to_string_lossy()])
     }

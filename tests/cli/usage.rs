@@ -31,6 +31,16 @@ fn help_of_verify() {
 }
 
 #[test]
+fn help_of_gc() {
+    session!().run("gc --help");
+}
+
+#[test]
+fn help_of_rollback() {
+    session!().run("rollback --help");
+}
+
+#[test]
 fn help_of_search() {
     session!().run("search --help");
 }
