@@ -33,6 +33,7 @@ fn manifest(passages: usize, written: (PartEntry, Vec<crate::format::FileEntry>,
         policy: String::new(),
         lengths,
         graph: None,
+        rolled_back_to: None,
         lexical,
     }
 }
