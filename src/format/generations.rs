@@ -178,7 +178,8 @@ impl Store {
     pub(super) fn collect(&self, current: u64, keep: usize) -> Result<Collected> {
         let mut done = Collected::default();
         let mut older = Vec::new();
-        for (number, folder) in self.folders()?.into_iter().filter(|(number, _)| *number < current) {
+        for (number, folder) in self.folders()?.into_iter().filter(|(number, _)| *number < current)
+        {
             if folder.join(MANIFEST_FILE).is_file() {
                 older.push((number, folder));
             } else if let Err(fault) = remove_generation(&folder) {
@@ -218,7 +219,9 @@ impl Store {
                 self.link(&source, &target, &[])?;
             } else if disk::link(&source, &target).is_err() {
                 let fault = |e| Error::io("copying a part to", &target, e);
-                disk::copy(&source, &target).and_then(|()| disk::sync_file(&target)).map_err(fault)?;
+                disk::copy(&source, &target)
+                    .and_then(|()| disk::sync_file(&target))
+                    .map_err(fault)?;
             }
         }
         sync_folder(to)
