@@ -118,7 +118,7 @@ fn table(rows: &Rows<'_>, graph: &Graph, questions: &[Vec<f32>], table: &mut Tab
 fn bench(criterion: &mut Criterion) {
     let Some(guides) = Guides::open() else { return };
     let questions = questions(&guides);
-    let all = guides.index.vectors().rows().unwrap();
+    let all = guides.index.vectors().layer(0).unwrap().rows().unwrap();
     let mut whole =
         measuring().then(|| Table::new("dense", "the walk over the graph beside the exact scan"));
     let mut built = None;

@@ -66,7 +66,7 @@ fn exact(index: &Index, question: &str, scope: &Scope, trace: &Trace) -> bool {
     let bm25 = Settings::default().bm25;
     let words = exhaustive(index.lexical(), &query, scope, bm25).unwrap();
     let vector = index.embedder().embed(Role::Query, &[question]).unwrap().rows.row(0).to_vec();
-    let rows = index.vectors().rows().unwrap();
+    let rows = index.vectors().layer(0).unwrap().rows().unwrap();
     let near = scan_f32(&rows, &vector, depth, Some(scope.allowed().words())).unwrap();
     let near: Vec<(u32, f64)> = near.iter().map(|h| (h.row, f64::from(h.score))).collect();
     let found = |name: &str| -> Vec<(u32, f64)> {

@@ -372,7 +372,7 @@ fn every_list_has_a_total_order_and_no_row_twice() {
 #[test]
 fn a_lower_row_is_an_earlier_reference() {
     let passages = FULL.index.passages();
-    let all = (0..passages.passages_len().unwrap()).map(|row| passages.reference(row).unwrap());
+    let all = (0..passages.passages_len()).map(|row| passages.reference(row).unwrap());
     assert!(all.collect::<Vec<_>>().is_sorted());
 }
 
@@ -418,7 +418,9 @@ fn one_thread_and_four_give_the_same_index_and_the_same_searches() {
     assert_eq!(one.fingerprint, four.fingerprint);
     let parts = |m: &Manifest| {
         let graph = m.graph.as_ref().unwrap().part.checksum.clone();
-        let fixed = [&m.store, &m.lengths, &m.vectors, &m.codes].map(|part| part.checksum.clone());
+        let [base] = &m.layers[..] else { panic!("one layer is expected") };
+        let fixed = [&base.store, &base.lengths, &base.vectors, &base.codes];
+        let fixed = fixed.map(|part| part.checksum.clone());
         (fixed, graph)
     };
     assert_eq!(parts(&one), parts(&four));

@@ -1,17 +1,20 @@
-//! Who may read each passage of one generation, on disk.
+//! Who may read each passage, on disk: labels by layer, and what they open under the policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Asker, Bitmap, Label, Policy, Principal, Scope};
 use crate::error::{Error, Result};
-use crate::format::{Part, PartEntry, PartWriter, Section};
+use crate::format::{Layer, Layout, Part, PartEntry, PartWriter, Section};
 
 /// Kind of the part.
 pub const ACCESS_KIND: [u8; 4] = *b"ACCS";
+
+/// The part's file in the folder of its layer.
+const FILE: &str = "access.part";
 
 /// How labels are encoded: bincode 2, little-endian, variable-length integers.
 const CODEC: bincode::config::Configuration = bincode::config::standard();
@@ -20,7 +23,7 @@ const CODEC: bincode::config::Configuration = bincode::config::standard();
 const SCOPES_KEPT: usize = 256;
 
 /// A label with the sets of principals that open it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Resolved {
     /// What the documents state.
     pub label: Label,
@@ -73,7 +76,7 @@ impl AccessWriter {
                 }),
             })
             .collect();
-        let path = folder.join("access.part");
+        let path = folder.join(FILE);
         let labels = bincode::serde::encode_to_vec(&resolved, CODEC)
             .map_err(|e| Error::io("writing", &path, std::io::Error::other(e)))?;
         let mut part = PartWriter::create(&path, ACCESS_KIND)?;
@@ -96,18 +99,16 @@ fn both(one: &[BTreeSet<Principal>], other: &[BTreeSet<Principal>]) -> Vec<BTree
     joined.into_iter().collect()
 }
 
-/// Who may read what, in an open generation.
+/// The labels of one layer.
 #[derive(Debug)]
-pub struct AccessStore {
+struct LabelLayer {
     restricted: bool,
     labels: Vec<Resolved>,
     rows: Section,
-    scopes: Mutex<Vec<(BTreeSet<Principal>, Scope)>>,
 }
 
-impl AccessStore {
-    /// Opens the part that `entry` describes in the generation `folder`.
-    pub fn open(folder: &Path, entry: &PartEntry) -> Result<Self> {
+impl LabelLayer {
+    fn open(folder: &Path, entry: &PartEntry) -> Result<Self> {
         let part = Part::open(folder, entry, ACCESS_KIND)?;
         let restricted = part.section("policy")?;
         let restricted = match restricted.bytes()? {
@@ -123,8 +124,36 @@ impl AccessStore {
         let labels = part.section("labels")?;
         let (decoded, _) = bincode::serde::decode_from_slice(labels.bytes()?, CODEC)
             .map_err(|e| Error::damaged(labels.path(), format!("its labels: {e}")))?;
-        let rows = part.section("rows")?;
-        Ok(Self { restricted, labels: decoded, rows, scopes: Mutex::new(Vec::new()) })
+        Ok(Self { restricted, labels: decoded, rows: part.section("rows")? })
+    }
+}
+
+/// Who may read what, in an open generation.
+#[derive(Debug)]
+pub struct AccessStore {
+    restricted: bool,
+    layers: Vec<LabelLayer>,
+    layout: Arc<Layout>,
+    scopes: Mutex<Vec<(BTreeSet<Principal>, Scope)>>,
+}
+
+impl AccessStore {
+    /// Opens the parts of `layers` in the generation `folder`, whose rows lie as `layout` says.
+    pub fn open(folder: &Path, layers: &[Layer], layout: Arc<Layout>) -> Result<Self> {
+        let open = |layer: &Layer| LabelLayer::open(&folder.join(&layer.folder), &layer.access);
+        let layers: Vec<LabelLayer> = layers.iter().map(open).collect::<Result<_>>()?;
+        let restricted = layers.iter().any(|layer| layer.restricted);
+        for (at, layer) in layers.iter().enumerate() {
+            if layer.restricted != restricted {
+                let problem = "one layer is under a policy and another is open";
+                return Err(Error::damaged(layer.rows.path(), problem));
+            }
+            if layer.rows.len() != layout.stored(at) as usize * 4 {
+                let problem = "it does not hold one label a passage";
+                return Err(Error::damaged(layer.rows.path(), problem));
+            }
+        }
+        Ok(Self { restricted, layers, layout, scopes: Mutex::new(Vec::new()) })
     }
 
     /// Whether a policy was in force when the generation was built.
@@ -135,25 +164,26 @@ impl AccessStore {
     /// What `asker` may read. Without a policy, everyone reads everything; under one, nobody unknown
     /// reads anything.
     pub fn scope(&self, asker: Option<&Asker>) -> Result<Scope> {
-        let rows = self.rows.numbers::<u32>()?;
         if !self.restricted {
-            return Ok(Scope::everyone(rows.len() as u32));
+            return Ok(Scope::everyone(self.layout.len()));
         }
         let claims = asker.map(Asker::principals).unwrap_or_default();
         let mut known = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, scope)) = known.iter().find(|(own, _)| *own == claims) {
             return Ok(scope.clone());
         }
-        let open: Vec<bool> = self
-            .labels
-            .iter()
-            .map(|label| label.readers.iter().any(|set| set.is_subset(&claims)))
-            .collect();
-        let readable = |row: &u32| open.get(rows[*row as usize] as usize).copied().unwrap_or(false);
-        let scope = Scope::restricted(Bitmap::of(
-            rows.len() as u32,
-            (0..rows.len() as u32).filter(readable),
-        ));
+        let opens = |label: &Resolved| label.readers.iter().any(|set| set.is_subset(&claims));
+        let mut readable = Bitmap::none(self.layout.len());
+        for (at, layer) in self.layers.iter().enumerate() {
+            let open: Vec<bool> = layer.labels.iter().map(opens).collect();
+            for (row, label) in self.labelled(at)? {
+                // A label that is not listed opens nothing.
+                if open.get(label as usize).copied().unwrap_or(false) {
+                    readable.insert(row);
+                }
+            }
+        }
+        let scope = Scope::restricted(readable);
         if known.len() == SCOPES_KEPT {
             known.remove(0);
         }
@@ -163,44 +193,76 @@ impl AccessStore {
 
     /// What the document of the passage at `row` states about who may read it.
     pub fn label(&self, row: u32) -> Result<&Label> {
-        let number = self.rows.numbers::<u32>()?.get(row as usize).copied();
-        let label = number.and_then(|number| self.labels.get(number as usize));
+        let place = self.layout.locate(row);
+        let label = place.and_then(|(at, own)| {
+            let layer = &self.layers[at];
+            let number = layer.rows.numbers::<u32>().ok()?.get(own as usize)?;
+            layer.labels.get(*number as usize)
+        });
         label.map(|resolved| &resolved.label).ok_or_else(|| {
-            Error::damaged(self.rows.path(), format!("it holds no label of row {row}"))
+            let path = self.layers.first().map_or(Path::new(""), |layer| layer.rows.path());
+            Error::damaged(path, format!("it holds no label of row {row}"))
         })
     }
 
-    /// Writes the labels anew into `folder`, resolved under `policy`, each row closed by those that `also`
-    /// gives for it beside its own. Gives what [`AccessWriter::finish`] gives.
+    /// The live rows of a layer, each with the number of its label.
+    fn labelled(&self, layer: usize) -> Result<impl Iterator<Item = (u32, u32)>> {
+        let labels = self.layers[layer].rows.numbers::<u32>()?;
+        Ok(self.layout.runs_of(layer).flat_map(move |run| {
+            let own = run.start as usize..(run.start + run.len) as usize;
+            (run.first..).zip(labels.get(own).unwrap_or_default().iter().copied())
+        }))
+    }
+
+    /// How many passages carry each label, by label and by whom it opens to.
+    pub fn counts(&self) -> Result<Vec<(&Resolved, usize)>> {
+        let mut all: BTreeMap<&Resolved, usize> = BTreeMap::new();
+        for (at, layer) in self.layers.iter().enumerate() {
+            for (_, number) in self.labelled(at)? {
+                if let Some(label) = layer.labels.get(number as usize) {
+                    *all.entry(label).or_default() += 1;
+                }
+            }
+        }
+        Ok(all.into_iter().collect())
+    }
+
+    /// For each label in use that closes what carries it by mistake under `policy`, why.
+    pub fn faults(&self, policy: &Policy) -> Result<Vec<String>> {
+        Ok(self.counts()?.iter().filter_map(|(label, _)| policy.fault(&label.label)).collect())
+    }
+
+    /// Writes the labels of `layer` anew into `folder`, resolved under `policy`, each live row closed by
+    /// those that `also` gives for it beside its own: what a change of the policy needs, documents being
+    /// as they were.
     pub fn rewrite(
         &self,
+        layer: usize,
         folder: &Path,
         policy: Option<&Policy>,
         also: impl Fn(u32) -> Result<Vec<Label>>,
-    ) -> Result<(PartEntry, Vec<String>)> {
+    ) -> Result<PartEntry> {
+        let own = &self.layers[layer];
         let mut writer = AccessWriter::default();
-        for row in 0..self.rows.numbers::<u32>()?.len() as u32 {
-            writer.add_closed(self.label(row)?, &also(row)?);
+        for (at, number) in (0..).zip(own.rows.numbers::<u32>()?) {
+            let label = own.labels.get(*number as usize).ok_or_else(|| self.unlisted(own))?;
+            let also = self.layout.number(layer, at).map_or_else(|| Ok(Vec::new()), &also)?;
+            writer.add_closed(&label.label, &also);
         }
-        writer.finish(folder, policy)
+        Ok(writer.finish(folder, policy)?.0)
     }
 
-    /// How many passages carry each label, by label.
-    pub fn counts(&self) -> Result<Vec<(&Resolved, usize)>> {
-        let mut counts = vec![0; self.labels.len()];
-        for number in self.rows.numbers::<u32>()? {
-            if let Some(count) = counts.get_mut(*number as usize) {
-                *count += 1;
-            }
-        }
-        Ok(self.labels.iter().zip(counts).collect())
+    fn unlisted(&self, layer: &LabelLayer) -> Error {
+        Error::damaged(layer.rows.path(), "a row has a label that is not listed")
     }
 
     /// Reads every byte.
     pub fn verify(&self) -> Result<()> {
-        let rows = self.rows.numbers::<u32>()?;
-        if rows.iter().any(|number| *number as usize >= self.labels.len()) {
-            return Err(Error::damaged(self.rows.path(), "a row has a label that is not listed"));
+        for layer in &self.layers {
+            let rows = layer.rows.numbers::<u32>()?;
+            if rows.iter().any(|number| *number as usize >= layer.labels.len()) {
+                return Err(self.unlisted(layer));
+            }
         }
         Ok(())
     }

@@ -4,10 +4,9 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use atlas::corpus::Corpus;
 use atlas::error::{Error, Result};
 use atlas::format::Manifest;
-use atlas::index::{self, BuildReport, Index, Progress};
+use atlas::index::{self, BuildReport, How, Index, Progress};
 use atlas::project::{Project, Staleness};
 use atlas::report::counted;
 use clap::Args;
@@ -91,7 +90,7 @@ fn once(args: &BuildArgs, project: &Project, global: &Global, out: &mut Output) 
         }
         return Ok(Exit::Done);
     }
-    let (report, steps) = build(project)?;
+    let (report, steps) = build(project, args.full)?;
     warn_of_roles(project);
     let m = &report.manifest;
     match global.format {
@@ -147,6 +146,13 @@ fn text(report: &BuildReport, steps: &Steps, out: &mut Output) {
         counted(m.passages, "passage"),
         bytes(m.size_bytes())
     ));
+    match &report.how {
+        How::Whole(why) => out.line(format!("written     all, since {why}")),
+        How::Changes { written, dropped, redone } => {
+            let also = redone.iter().map(|what| format!(", {what} redone")).collect::<String>();
+            out.line(format!("written     {written} passages, {dropped} dropped{also}"));
+        }
+    }
     out.line(format!(
         "files       {} added, {} updated, {} removed, {} unchanged",
         changed.added, changed.updated, changed.removed, changed.unchanged
@@ -166,8 +172,17 @@ fn text(report: &BuildReport, steps: &Steps, out: &mut Output) {
     }
     out.line(format!("digest      {}", m.digest));
     if report.reused > 0 {
-        let made = m.passages.saturating_sub(report.reused);
+        let written = match &report.how {
+            How::Whole(_) => m.passages,
+            How::Changes { written, .. } => *written,
+        };
+        let made = written.saturating_sub(report.reused);
         out.line(format!("embeddings  {} taken over, {made} made", report.reused));
+    }
+    for path in &report.kept {
+        out.line(format!(
+            "kept        {path}: it could not be read; its documents are as they were"
+        ));
     }
     for why in &report.closed {
         out.line(format!("closed      {why}"));
@@ -207,7 +222,7 @@ pub fn ensure(project: &Project) -> Result<Index> {
         Err(fault) => return Err(fault),
     };
     note(&format!("building the index: {why}"));
-    let (report, steps) = match build(project) {
+    let (report, steps) = match build(project, false) {
         Ok(built) => built,
         // Another process is at it, or it is not done without a word: what is there still answers.
         Err(Error::Busy { holder, .. }) => {
@@ -274,21 +289,11 @@ pub fn describe(stale: &[Staleness]) -> String {
     }
 }
 
-/// Builds the index of `project` with progress on a terminal.
-pub fn build(project: &Project) -> Result<(BuildReport, Steps)> {
+/// Brings the index of `project` up to date, or with `full` writes all of it, with progress on a
+/// terminal.
+pub fn build(project: &Project, full: bool) -> Result<(BuildReport, Steps)> {
     let mut steps = Steps::start();
-    steps.step("read");
-    let corpus: Corpus = project.read_corpus()?;
-    if let Ok(before) = project.store().open() {
-        project.check_shrink(&before.manifest, &corpus)?;
-    }
-    let embedder = project.embedder()?;
-    let settings = project.index_settings();
-    let report = {
-        let policy = project.policy.as_ref();
-        let options = index::Options { policy, ..index::Options::default() };
-        index::build(&corpus, &settings, embedder.as_ref(), &project.store(), options, &mut steps)?
-    };
+    let report = if full { project.build(&mut steps)? } else { project.update(&mut steps)? };
     steps.stop();
     Ok((report, steps))
 }

@@ -31,7 +31,7 @@ pub fn run(args: &GcArgs, global: &Global, out: &mut Output) -> Result<Exit> {
     store.found()?;
     let (done, open) = args.wait.run(&store, || {
         if args.purge {
-            build(&project)?;
+            build(&project, true)?;
             let open = store.list()?;
             Ok((store.purge(&store.lock()?)?, readers_of_old(&open)))
         } else {

@@ -271,7 +271,7 @@ impl Session<'_> {
         if self.failed.as_ref() == Some(&tried) {
             return Ok(false);
         }
-        match build(&project) {
+        match build(&project, false) {
             Err(Error::Busy { holder, .. }) => {
                 if !std::mem::replace(&mut self.busy, true) {
                     note(&format!("process {holder} is building it; waiting"));

@@ -12,6 +12,8 @@ use crate::error::{Error, Result};
 pub(super) struct Listing {
     pub(super) files: Vec<RawFile>,
     pub(super) skipped: Vec<Passed>,
+    /// Files and folders that could not be looked into.
+    pub(super) unreadable: Vec<String>,
 }
 
 /// Lists the files that some reader takes.
@@ -19,12 +21,13 @@ pub(super) struct Listing {
 /// Hidden files and what git ignores are passed over in silence, as are the [`NOT_DOCUMENTS`] and
 /// the `exclude` setting; everything else that is not read is listed with its reason.
 pub(super) fn list(folder: &Path, settings: &CorpusSettings) -> Result<Listing> {
-    let mut listing = Listing { files: Vec::new(), skipped: Vec::new() };
+    let mut listing = Listing { files: Vec::new(), skipped: Vec::new(), unreadable: Vec::new() };
     for entry in builder(folder, settings)?.build() {
         match entry {
             Ok(entry) => sort_in(folder, &entry, &mut listing),
             Err(fault) => {
                 let (path, problem) = named(folder, &fault);
+                listing.unreadable.push(path.clone());
                 listing.skipped.push(Passed::new(path, problem, ""));
             }
         }

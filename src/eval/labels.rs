@@ -180,7 +180,7 @@ struct Places(BTreeMap<String, Vec<BlockRef>>);
 impl Places {
     fn of(passages: &PassageStore) -> Result<Self> {
         let mut places: BTreeMap<String, Vec<BlockRef>> = BTreeMap::new();
-        for document in 0..passages.documents_len()? {
+        for document in 0..passages.documents_len() {
             let record = passages.document(document)?;
             for number in record.first_block..record.first_block + record.blocks {
                 let block = passages.block(number)?;

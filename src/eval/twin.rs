@@ -51,7 +51,7 @@ impl Plan<'_> {
         let claims = asker.map(Asker::principals).unwrap_or_default();
         let keep =
             |label: &Label| self.policy.readers(label).iter().any(|set| set.is_subset(&claims));
-        let options = Options { policy: None, keep: Some(&keep) };
+        let options = Options { policy: None, keep: Some(&keep), check: None };
         let store = Store::new(folder.path().join("index"));
         let embedder = Arc::clone(self.embedder);
         let report =
@@ -76,6 +76,16 @@ pub fn difference(
         let found: usize = outcome.trace.stages.iter().map(|stage| stage.list.len()).sum();
         return Ok((found > 0).then(|| format!("{found} candidates where nothing is readable")));
     };
+    difference_from(whole, twin, "the twin")
+}
+
+/// The first difference between what two indexes gave, at every stage and to the last bit; `None` when
+/// there is none. `other` names the second in what is said.
+pub fn difference_from(
+    whole: (&Index, &Outcome),
+    twin: (&Index, &Outcome),
+    other_name: &str,
+) -> Result<Option<String>> {
     let lists = |(index, outcome): (&Index, &Outcome)| -> Result<Vec<Vec<(String, u64)>>> {
         let name = |scored: &crate::trace::Scored| {
             let reference = index.passages().reference(scored.row)?.to_string();
@@ -86,23 +96,23 @@ pub fn difference(
     };
     let (ours, theirs) = (lists(whole)?, lists(twin)?);
     if ours.len() != theirs.len() {
-        return Ok(Some(format!("{} stages, {} in the twin", ours.len(), theirs.len())));
+        return Ok(Some(format!("{} stages, {} in {other_name}", ours.len(), theirs.len())));
     }
     let stages = whole.1.trace.stages.iter().zip(&twin.1.trace.stages);
     for ((own, other), (ours, theirs)) in stages.zip(ours.iter().zip(&theirs)) {
         let counts = (own.before, own.after, &own.note) == (other.before, other.after, &other.note);
         if !counts {
             return Ok(Some(format!(
-                "{}: {} in, {} out, \"{}\"; the twin: {} in, {} out, \"{}\"",
+                "{}: {} in, {} out, \"{}\"; {other_name}: {} in, {} out, \"{}\"",
                 own.name, own.before, own.after, own.note, other.before, other.after, other.note
             )));
         }
         if ours.len() != theirs.len() {
             let (n, m) = (ours.len(), theirs.len());
-            return Ok(Some(format!("{}: {n} in the list, {m} in the twin's", own.name)));
+            return Ok(Some(format!("{}: {n} in the list, {m} in that of {other_name}", own.name)));
         }
         if let Some(at) = (0..ours.len()).find(|at| ours[*at] != theirs[*at]) {
-            return Ok(Some(format!("{}: place {} differs from the twin's", own.name, at + 1)));
+            return Ok(Some(format!("{}: place {} differs from {other_name}", own.name, at + 1)));
         }
     }
     let context = |(index, outcome): (&Index, &Outcome)| -> Result<Vec<(String, u64)>> {
@@ -112,8 +122,8 @@ pub fn difference(
         outcome.context.iter().map(name).collect()
     };
     if context(whole)? != context(twin)? {
-        return Ok(Some("the context differs from the twin's".to_owned()));
+        return Ok(Some(format!("the context differs from that of {other_name}")));
     }
     let tokens = (whole.1.tokens(), twin.1.tokens());
-    Ok((tokens.0 != tokens.1).then(|| format!("{} tokens, {} in the twin", tokens.0, tokens.1)))
+    Ok((tokens.0 != tokens.1).then(|| format!("{} tokens, {} in {other_name}", tokens.0, tokens.1)))
 }

@@ -107,7 +107,7 @@ fn exists(passages: &PassageStore, unit: &Unit) -> Result<bool> {
 /// Every block reference of the index, for suggestions.
 pub fn all_blocks(passages: &PassageStore) -> Result<Vec<String>> {
     let mut names = Vec::new();
-    for document in 0..passages.documents_len()? {
+    for document in 0..passages.documents_len() {
         let record = passages.document(document)?;
         for block in record.first_block..record.first_block + record.blocks {
             names.push(format!("{}-{}", record.id, passages.block(block)?.number));

@@ -62,6 +62,16 @@ pub struct Collected {
 /// A file as the system tells it from others, so that a second name of one is known.
 type FileId = (u64, u64);
 
+/// Gives the file at `source` the second name `target`; a copy where the file system knows no such names.
+/// Files of an index never change, so both may be read at once.
+pub(crate) fn link_file(source: &Path, target: &Path) -> Result<()> {
+    if disk::link(source, target).is_ok() {
+        return Ok(());
+    }
+    let copied = disk::copy(source, target).and_then(|()| disk::sync_file(target));
+    copied.map_err(|e| Error::io("copying a part to", target, e))
+}
+
 impl Store {
     /// Lists what the folder holds. Nothing is held by it, and nothing waits for it.
     pub fn list(&self) -> Result<Listing> {
@@ -217,11 +227,8 @@ impl Store {
             if entry.file_type().map_err(|e| Error::io("reading", &source, e))?.is_dir() {
                 disk::create_folder(&target).map_err(|e| Error::io("creating", &target, e))?;
                 self.link(&source, &target, &[])?;
-            } else if disk::link(&source, &target).is_err() {
-                let fault = |e| Error::io("copying a part to", &target, e);
-                disk::copy(&source, &target)
-                    .and_then(|()| disk::sync_file(&target))
-                    .map_err(fault)?;
+            } else {
+                link_file(&source, &target)?;
             }
         }
         sync_folder(to)

@@ -66,7 +66,7 @@ pub struct Manifest {
     /// BLAKE3 over the content: passages, statistics, vectors, settings. Not over the graph, not
     /// over the layout of tantivy's files, not over times and file names.
     pub digest: String,
-    /// The corpus's fingerprint.
+    /// BLAKE3 over the digests of the indexed documents, by id: equal for corpora of equal content.
     pub fingerprint: String,
     /// The analyzer's id.
     pub analyzer: String,
@@ -79,11 +79,11 @@ pub struct Manifest {
     pub passage: String,
     /// Components of an embedding.
     pub dim: usize,
-    /// Documents indexed.
+    /// Documents indexed. This and the counts below are of what is alive in all layers.
     pub documents: usize,
     /// Blocks indexed.
     pub blocks: usize,
-    /// Passages indexed: rows of every column.
+    /// Passages indexed.
     pub passages: usize,
     /// Terms in all passages: what BM25 divides by `passages` for the average length.
     pub terms_total: u64,
@@ -93,6 +93,28 @@ pub struct Manifest {
     pub noted: Vec<(String, String)>,
     /// The source files as they were.
     pub sources: Vec<SourceFile>,
+    /// The base and what has changed since, oldest first.
+    pub layers: Vec<Layer>,
+    /// Hash of the policy in force; `open` without one.
+    pub policy: String,
+    /// The graph over the embeddings of the base, when one was built.
+    pub graph: Option<GraphState>,
+    /// The generation that it repeats, for one that was made by going back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolled_back_to: Option<u64>,
+}
+
+/// Documents that were written together: a folder of a generation, the same files in every later
+/// generation that still uses them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    /// Its folder inside the generation.
+    pub folder: String,
+    /// Passages stored, dropped ones among them: rows of every column.
+    pub passages: usize,
+    /// Numbers of its documents that are gone or replaced by a later layer, ascending.
+    pub dropped: Vec<u32>,
     /// Passage store.
     pub store: PartEntry,
     /// Passage lengths in terms.
@@ -103,24 +125,36 @@ pub struct Manifest {
     pub codes: PartEntry,
     /// Who may read which passage.
     pub access: PartEntry,
-    /// Hash of the policy in force; `open` without one.
-    pub policy: String,
-    /// The graph, when one was built.
-    pub graph: Option<GraphState>,
     /// Tantivy's files.
     pub lexical: Vec<FileEntry>,
-    /// The generation that it repeats, for one that was made by going back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rolled_back_to: Option<u64>,
+}
+
+impl Layer {
+    /// Every file of the layer, by its path inside the layer.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let parts = [&self.store, &self.lengths, &self.vectors, &self.codes, &self.access];
+        let parts = parts.into_iter().map(|part| part.file.as_str());
+        parts.chain(self.lexical.iter().map(|file| file.file.as_str()))
+    }
+
+    /// Bytes of all its files.
+    pub fn size_bytes(&self) -> u64 {
+        let parts = [&self.store, &self.lengths, &self.vectors, &self.codes, &self.access];
+        parts.iter().map(|part| part.size_bytes).sum::<u64>()
+            + self.lexical.iter().map(|file| file.size_bytes).sum::<u64>()
+    }
 }
 
 impl Manifest {
-    /// Bytes of all files of the generation, the manifest apart.
+    /// Bytes of all files of the generation, the manifest apart. Files that older generations share are
+    /// counted whole.
     pub fn size_bytes(&self) -> u64 {
-        let parts = [&self.store, &self.lengths, &self.vectors, &self.codes, &self.access];
         let graph = self.graph.as_ref().map_or(0, |graph| graph.part.size_bytes);
-        parts.iter().map(|part| part.size_bytes).sum::<u64>()
-            + graph
-            + self.lexical.iter().map(|file| file.size_bytes).sum::<u64>()
+        self.layers.iter().map(Layer::size_bytes).sum::<u64>() + graph
+    }
+
+    /// Passages in files, dropped ones among them.
+    pub fn passages_stored(&self) -> usize {
+        self.layers.iter().map(|layer| layer.passages).sum()
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod disk;
 #[cfg(debug_assertions)]
 pub mod failpoint;
 mod generations;
+mod layout;
 mod manifest;
 mod map;
 mod part;
@@ -18,15 +19,17 @@ mod store;
 mod write;
 
 pub use append::append_line;
+pub(crate) use generations::link_file;
 pub use generations::{Collected, Kept, Listing};
-pub use manifest::{FileEntry, GraphState, Manifest, PartEntry, SourceFile};
+pub use layout::{Layout, Run};
+pub use manifest::{FileEntry, GraphState, Layer, Manifest, PartEntry, SourceFile};
 pub use map::MappedFile;
 pub use part::{Part, Section};
 pub use store::{BuildLock, Generation, KEPT_BEFORE_CURRENT, Store};
 pub use write::PartWriter;
 
 /// The version of everything on disk. A reader refuses another by name.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// First eight bytes of every part.
 pub const MAGIC: [u8; 8] = *b"ATLASPRT";

@@ -4,13 +4,20 @@
 //! by one rename. An open [`Index`] is immutable and may be shared by threads.
 
 mod build;
+mod digest;
 mod filter;
+mod layer;
+mod look;
 mod open;
 mod rollback;
 mod settings;
+mod update;
 
-pub use build::{BuildReport, Changes, OPEN as OPEN_POLICY, Options, Progress, Quiet, build};
+pub use build::{
+    BuildReport, Changes, How, Left, OPEN as OPEN_POLICY, Options, Progress, Quiet, build,
+};
 pub use filter::Filter;
 pub use open::{Check, Index};
 pub use rollback::{RolledBack, rollback};
-pub use settings::{GraphSettings, Settings};
+pub use settings::{GraphSettings, LayerSettings, Settings};
+pub use update::update;

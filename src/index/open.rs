@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::Settings;
-use super::build::OPEN;
+use super::{OPEN_POLICY, Settings};
 use crate::access::store::AccessStore;
 use crate::access::{Asker, Policy, Scope};
 use crate::corpus::Metadata;
@@ -55,7 +54,7 @@ impl Index {
         policy: Option<&Policy>,
     ) -> Result<Self> {
         let generation = store.open()?;
-        if generation.manifest.policy != policy.map_or(OPEN, Policy::hash) {
+        if generation.manifest.policy != policy.map_or(OPEN_POLICY, Policy::hash) {
             fits(store, &generation.manifest, settings, embedder.as_ref())?;
             let problem = "the policy has changed since it was built";
             let help = "run `atlas build` to build it again";
@@ -75,11 +74,13 @@ impl Index {
         let manifest = &generation.manifest;
         fits(store, manifest, settings, embedder.as_ref())?;
         let folder = &generation.folder;
+        let passages = PassageStore::open(folder, &manifest.layers)?;
+        let layout = || Arc::clone(passages.layout());
         Ok(Self {
-            passages: PassageStore::open(folder, &manifest.store)?,
-            lexical: LexicalIndex::open(folder, manifest)?,
-            vectors: VectorIndex::open(folder, manifest)?,
-            access: AccessStore::open(folder, &manifest.access)?,
+            lexical: LexicalIndex::open(folder, manifest, layout())?,
+            vectors: VectorIndex::open(folder, manifest, layout())?,
+            access: AccessStore::open(folder, &manifest.layers, layout())?,
+            passages,
             metadata: OnceLock::new(),
             analyzer: Analyzer::new(&settings.text)?,
             embedder,
@@ -151,7 +152,7 @@ impl Index {
     /// The metadata of every document, read once.
     pub(super) fn metadata(&self) -> Result<&[Metadata]> {
         if self.metadata.get().is_none() {
-            let all = 0..self.passages.documents_len()?;
+            let all = 0..self.passages.documents_len();
             let read: Result<Vec<Metadata>> =
                 all.map(|document| Ok(self.passages.document(document)?.metadata)).collect();
             let _ = self.metadata.set(read?);
@@ -170,7 +171,7 @@ impl Index {
 
     fn checks(&self) -> Vec<(&'static str, Result<()>)> {
         let counts = || {
-            let (said, found) = (self.manifest().passages, self.passages.passages_len()? as usize);
+            let (said, found) = (self.manifest().passages, self.passages.passages_len() as usize);
             if said == found {
                 return Ok(());
             }

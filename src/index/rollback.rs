@@ -9,11 +9,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::build::OPEN;
-use super::{Index, Settings};
+use super::{Index, OPEN_POLICY, Settings};
+use crate::access::store::AccessStore;
 use crate::access::{Label, Policy};
 use crate::error::{Error, Result};
-use crate::format::{MANIFEST_FILE, Manifest, Store};
+use crate::format::{Manifest, Store, disk};
+use crate::passage::store::PassageStore;
 use crate::vectors::Embedder;
 
 /// What going back did.
@@ -56,11 +57,15 @@ pub fn rollback(
     old.sound()?;
     let closer = Closer::between(&old, current(store, settings, embedder).as_ref())?;
     let (generation, folder) = store.next(&lock)?;
-    store.link(old.folder(), &folder, &[MANIFEST_FILE, &old.manifest().access.file])?;
-    let also = |row| closer.also(&old, row);
-    let (access, closed) = old.access().rewrite(&folder, policy, also)?;
     let before = old.manifest();
-    let hash = policy.map_or(OPEN, Policy::hash).to_owned();
+    let mut layers = before.layers.clone();
+    for (at, layer) in layers.iter_mut().enumerate() {
+        let (from, to) = (old.folder().join(&layer.folder), folder.join(&layer.folder));
+        disk::create_folder(&to).map_err(|e| Error::io("creating", &to, e))?;
+        store.link(&from, &to, &[&layer.access.file])?;
+        layer.access = old.access().rewrite(at, &to, policy, |row| closer.also(&old, row))?;
+    }
+    let hash = policy.map_or(OPEN_POLICY, Policy::hash).to_owned();
     let policy_changed = hash != before.policy;
     let digest = if policy_changed || !closer.also.is_empty() {
         closer.digest(before, &hash)
@@ -70,12 +75,15 @@ pub fn rollback(
     let manifest = Manifest {
         generation,
         digest,
-        access,
+        layers,
         policy: hash,
         rolled_back_to: Some(before.rolled_back_to.unwrap_or(number)),
         ..before.clone()
     };
     store.commit(&lock, &manifest)?;
+    let passages = PassageStore::open(&folder, &manifest.layers)?;
+    let access = AccessStore::open(&folder, &manifest.layers, Arc::clone(passages.layout()))?;
+    let closed = policy.map(|policy| access.faults(policy)).transpose()?.unwrap_or_default();
     let reclassified = closer.also.into_keys().collect();
     Ok(RolledBack { manifest, of: number, policy_changed, reclassified, closed })
 }

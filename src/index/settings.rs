@@ -19,6 +19,27 @@ pub struct Settings {
     pub text: text::Settings,
     /// The graph.
     pub graph: GraphSettings,
+    /// When a build starts anew; no part of what an index holds.
+    pub layers: LayerSettings,
+}
+
+/// How much may lie beside the base, `[layers]` in `atlas.toml`. It decides what a build costs now or
+/// later, never what is found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LayerSettings {
+    /// Layers at most, 1..=64; each costs every search a little, and 1 writes all each time. Default 4.
+    pub most: usize,
+    /// Documents that were added, changed or dropped since the base was written, in percent of its own,
+    /// from which on all is written anew; 0..=1000000. Default 10: rows beside the graph are scanned, so
+    /// this bounds what searches pay.
+    pub rewrite_percent: usize,
+}
+
+impl Default for LayerSettings {
+    fn default() -> Self {
+        Self { most: 4, rewrite_percent: 10 }
+    }
 }
 
 /// The graph over the embeddings, `[graph]` in `atlas.toml`.
@@ -64,6 +85,15 @@ impl Settings {
         self.passage.validate()?;
         text::Analyzer::new(&self.text)?;
         self.graph.params().check()?;
+        for (name, value, least, most) in [
+            ("layers.most", self.layers.most, 1, 64),
+            ("layers.rewrite_percent", self.layers.rewrite_percent, 0, 1_000_000),
+        ] {
+            if !(least..=most).contains(&value) {
+                let expected = format!("a whole number from {least} to {most}");
+                return Err(Error::invalid(name, value, expected));
+            }
+        }
         if !BUILDERS.contains(&self.graph.builder.as_str()) {
             let expected = format!("one of {}", BUILDERS.join(", "));
             return Err(Error::invalid(

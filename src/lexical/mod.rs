@@ -7,6 +7,7 @@
 //! results do not depend on segments, threads or the history of the index.
 
 mod folder;
+mod layer;
 mod oracle;
 mod query;
 mod score;

@@ -1,156 +1,73 @@
 //! Reading the lexical index: the best rows of a scope, and the true score of any row.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tantivy::postings::BlockSegmentPostings;
-use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{Index, InvertedIndexReader, Term};
-
+use super::layer::{LexicalLayer, SOUGHT_ROWS_MAX, Weighted};
 use super::score::Statistics;
-use super::union::{Best, Cursor, Union, WINDOW_ROWS};
-use super::write::schema;
-use super::{Bm25, Explained, FOLDER, LENGTHS_KIND, Query, folder::Folder};
-use crate::access::Scope;
-use crate::error::{Error, Result};
-use crate::format::{FileEntry, Manifest, MappedFile, Part, Section, checksum};
-
-/// Rows up to which a scope's rows are looked up one by one instead of every posting being scored.
-const SOUGHT_ROWS_MAX: u32 = 1024;
+use super::union::Best;
+use super::{Bm25, Explained, Query};
+use crate::access::{Bitmap, Scope};
+use crate::error::Result;
+use crate::format::{Layer, Layout, Manifest};
 
 /// Scopes whose statistics are remembered.
 const SCOPES_KEPT: usize = 64;
 
 /// The lexical index of one open generation.
 pub struct LexicalIndex {
-    folder: PathBuf,
-    files: Vec<FileEntry>,
-    lengths: Section,
-    passages: u32,
+    layers: Vec<LexicalLayer>,
+    layout: Arc<Layout>,
     terms_total: u64,
-    opened: OnceLock<std::result::Result<Segments, Fault>>,
+    /// What is alive of each layer.
+    alive: Vec<Bitmap>,
     scopes: Mutex<Vec<(Scope, Statistics)>>,
 }
 
-/// A file and what is wrong with it, kept for every search that asks.
-type Fault = (PathBuf, String);
-
-struct Segments {
-    field: Field,
-    list: Vec<Segment>,
-}
-
-/// A run of rows that tantivy stored together: document `d` is row `base + d`.
-struct Segment {
-    inverted: std::sync::Arc<InvertedIndexReader>,
-    base: u32,
-    rows: u32,
-}
+/// A set of rows as one layer sees it: taken over from the scope where there is but one.
+type Own<'s> = Cow<'s, Bitmap>;
 
 impl std::fmt::Debug for LexicalIndex {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("LexicalIndex").field("passages", &self.passages).finish_non_exhaustive()
+        out.debug_struct("LexicalIndex").field("rows", &self.layout.len()).finish_non_exhaustive()
     }
 }
 
-/// A term of a query with its statistics in a scope, and the most it can give.
-pub(super) struct Weighted<'q> {
-    pub term: &'q str,
-    pub count: u32,
-    pub df: u64,
-    pub idf: f64,
-    pub bound: f64,
-}
-
 impl LexicalIndex {
-    /// Opens the index of the generation in `folder`. Tantivy's files are checked whole and opened
-    /// by the first search; the lengths are checked as they are touched.
-    pub fn open(folder: &Path, manifest: &Manifest) -> Result<Self> {
-        for entry in &manifest.lexical {
-            let path = folder.join(&entry.file);
-            let found = std::fs::metadata(&path).map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound => Error::damaged(&path, "it is missing"),
-                _ => Error::io("opening", &path, e),
-            })?;
-            let found = found.len();
-            if found != entry.size_bytes {
-                let said = entry.size_bytes;
-                let problem = format!("the manifest says {said} bytes, the file has {found}");
-                return Err(Error::damaged(path, problem));
-            }
-        }
-        let lengths = Part::open(folder, &manifest.lengths, LENGTHS_KIND)?.section("lengths")?;
-        if lengths.len() != manifest.passages * 4 {
-            return Err(Error::damaged(lengths.path(), "it does not hold one length a passage"));
-        }
-        Ok(Self {
-            folder: folder.to_owned(),
-            files: manifest.lexical.clone(),
-            lengths,
-            passages: manifest.passages as u32,
-            terms_total: manifest.terms_total,
-            opened: OnceLock::new(),
-            scopes: Mutex::new(Vec::new()),
-        })
+    /// Opens the index of the generation in `folder`, whose rows lie as `layout` says. Tantivy's files
+    /// are checked whole and opened by the first search; the lengths are checked as they are touched.
+    pub fn open(folder: &Path, manifest: &Manifest, layout: Arc<Layout>) -> Result<Self> {
+        let open = |layer: &Layer| LexicalLayer::open(&folder.join(&layer.folder), layer);
+        let layers: Vec<LexicalLayer> = manifest.layers.iter().map(open).collect::<Result<_>>()?;
+        let all = Bitmap::all(layout.len());
+        let alive = (0..layers.len()).map(|at| all.of_layer(&layout, at)).collect();
+        let terms_total = manifest.terms_total;
+        Ok(Self { layers, layout, terms_total, alive, scopes: Mutex::new(Vec::new()) })
     }
 
     /// Reads every byte and compares it with the manifest.
     pub fn verify(&self) -> Result<()> {
-        self.lengths.bytes()?;
-        for entry in &self.files {
-            let path = self.folder.join(&entry.file);
-            let bytes = MappedFile::open(&path)?;
-            if format!("{:016x}", checksum(&bytes)) != entry.checksum {
-                return Err(Error::damaged(path, "it does not match its checksum in the manifest"));
-            }
-        }
-        Ok(())
+        self.layers.iter().try_for_each(LexicalLayer::verify)
     }
 
-    fn segments(&self) -> Result<&Segments> {
-        let opened = self.opened.get_or_init(|| {
-            self.verify().and_then(|()| self.open_segments()).map_err(|fault| match fault {
-                Error::Damaged { path, problem, .. } => (path, problem),
-                other => (self.folder.clone(), other.to_string()),
-            })
-        });
-        opened.as_ref().map_err(|(path, problem)| Error::damaged(path, problem.clone()))
+    /// `rows` in numbers of `layer`.
+    fn own<'s>(&'s self, rows: &'s Bitmap, layer: usize) -> Own<'s> {
+        if self.layout.is_whole() {
+            Cow::Borrowed(rows)
+        } else if rows.is_all() {
+            Cow::Borrowed(&self.alive[layer])
+        } else {
+            Cow::Owned(rows.of_layer(&self.layout, layer))
+        }
     }
 
-    fn open_segments(&self) -> Result<Segments> {
-        let home = self.folder.join(FOLDER);
-        let fault = |e: tantivy::TantivyError| Error::damaged(&home, e.to_string());
-        let index = Index::open(Folder(home.clone())).map_err(fault)?;
-        let (_, field, _) = schema();
-        let mut list = Vec::new();
-        let reader = index
-            .reader_builder()
-            .reload_policy(tantivy::ReloadPolicy::Manual)
-            .try_into()
-            .map_err(fault)?;
-        let searcher = reader.searcher();
-        for segment in searcher.segment_readers() {
-            let rows = segment.fast_fields().u64("row").map_err(fault)?;
-            let base = rows.first(0).and_then(|base| u32::try_from(base).ok());
-            let Some(base) = base else {
-                return Err(Error::damaged(&home, "a segment does not say which rows it holds"));
-            };
-            let inverted = segment.inverted_index(field).map_err(fault)?;
-            list.push(Segment { inverted, base, rows: segment.max_doc() });
-        }
-        list.sort_by_key(|segment| segment.base);
-        let mut expected = 0;
-        for segment in &list {
-            if segment.base != expected {
-                return Err(Error::damaged(&home, format!("no segment holds row {expected}")));
-            }
-            expected += segment.rows;
-        }
-        if expected != self.passages {
-            let problem = format!("it holds {expected} rows, the manifest says {}", self.passages);
-            return Err(Error::damaged(&home, problem));
-        }
-        Ok(Segments { field, list })
+    /// The length of `row` in terms.
+    fn length(&self, row: u32) -> Result<u32> {
+        let Some((layer, own)) = self.layout.locate(row) else { return Ok(0) };
+        let lengths = self.layers[layer].lengths.numbers::<u32>()?;
+        Ok(lengths.get(own as usize).copied().unwrap_or(0))
     }
 
     /// The `depth` best of the rows that `scope` allows and that hold a term of the query: row and
@@ -181,26 +98,21 @@ impl LexicalIndex {
         if weighted.is_empty() || depth == 0 || scope.allowed().count() == 0 {
             return Ok(Vec::new());
         }
-        let lengths = self.lengths.numbers::<u32>()?;
-        let mut union = Union {
-            saturation: bm25.saturation(self.statistics(scope)?),
-            lengths,
-            allowed: scope.allowed(),
-            best: Best::new(depth),
-            scores: vec![0.0; WINDOW_ROWS as usize],
-            touched: vec![0; WINDOW_ROWS as usize / 64],
-        };
-        let segments = self.segments()?;
-        for segment in &segments.list {
-            let mut cursors = Vec::with_capacity(weighted.len());
-            for weight in &weighted {
-                if let Some(postings) = self.postings(segments.field, segment, weight.term)? {
-                    cursors.push(Cursor { postings, at: 0, bound: weight.bound });
-                }
-            }
-            union.add(segment.base, segment.base + segment.rows, &mut cursors);
+        let saturation = bm25.saturation(self.statistics(scope)?);
+        let mut best = Vec::new();
+        for (at, layer) in self.layers.iter().enumerate() {
+            let own = layer.union(&weighted, saturation, &self.own(scope.allowed(), at), depth)?;
+            // What is alive has a number.
+            best.extend(
+                own.into_iter()
+                    .filter_map(|(own, score)| Some((self.layout.number(at, own)?, score))),
+            );
         }
-        Ok(union.best.into_sorted())
+        if self.layers.len() > 1 {
+            best.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            best.truncate(depth);
+        }
+        Ok(best)
     }
 
     /// [`LexicalIndex::search`] for a scope of few rows: each of them is looked up in the postings of each term, which
@@ -237,25 +149,19 @@ impl LexicalIndex {
     ) -> Result<Vec<f64>> {
         let weighted = self.weigh(query, scope)?;
         let saturation = bm25.saturation(self.statistics(scope)?);
-        let lengths = self.lengths.numbers::<u32>()?;
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        order.sort_unstable_by_key(|&at| rows[at]);
-        let mut scores = vec![0.0; rows.len()];
-        let segments = self.segments()?;
-        for segment in &segments.list {
-            let mine = segment.base..segment.base + segment.rows;
-            for weight in &weighted {
-                let Some(postings) = self.postings(segments.field, segment, weight.term)? else {
-                    continue;
-                };
-                let mut cursor = Cursor { postings, at: 0, bound: weight.bound };
-                for &at in order.iter().filter(|&&at| mine.contains(&rows[at])) {
-                    if let Some(tf) = cursor.seek(rows[at] - segment.base) {
-                        scores[at] +=
-                            weight.bound * saturation.share(tf, lengths[rows[at] as usize]);
-                    }
-                }
+        // Each layer's rows, ascending, with their places in `rows`.
+        let mut own: Vec<Vec<(u32, usize)>> = vec![Vec::new(); self.layers.len()];
+        for (at, &row) in rows.iter().enumerate() {
+            if let Some((layer, row)) = self.layout.locate(row) {
+                own[layer].push((row, at));
             }
+        }
+        let mut scores = vec![0.0; rows.len()];
+        for (layer, mut own) in self.layers.iter().zip(own) {
+            own.sort_unstable();
+            let sought: Vec<u32> = own.iter().map(|(row, _)| *row).collect();
+            layer
+                .score(&weighted, saturation, &sought, &mut |at, part| scores[own[at].1] += part)?;
         }
         Ok(scores)
     }
@@ -269,20 +175,14 @@ impl LexicalIndex {
         row: u32,
     ) -> Result<Vec<Explained>> {
         let saturation = bm25.saturation(self.statistics(scope)?);
-        let length = self.lengths.numbers::<u32>()?.get(row as usize).copied().unwrap_or(0);
-        let segments = self.segments()?;
+        let length = self.length(row)?;
+        let place = self.layout.locate(row);
         let mut explained = Vec::new();
         for weight in self.weigh(query, scope)? {
-            let mut tf = 0;
-            for segment in &segments.list {
-                if !(segment.base..segment.base + segment.rows).contains(&row) {
-                    continue;
-                }
-                if let Some(postings) = self.postings(segments.field, segment, weight.term)? {
-                    let mut cursor = Cursor { postings, at: 0, bound: weight.bound };
-                    tf = cursor.seek(row - segment.base).unwrap_or(0);
-                }
-            }
+            let tf = match place {
+                Some((layer, own)) => self.layers[layer].frequency(weight.term, own)?,
+                None => 0,
+            };
             explained.push(Explained {
                 term: weight.term.to_owned(),
                 count: weight.count,
@@ -317,7 +217,9 @@ impl LexicalIndex {
         if passages == 0 {
             return Ok(Vec::new());
         }
-        let count = |term: &str| self.document_frequency(term, scope);
+        let readable: OnceCell<Vec<Own<'_>>> = OnceCell::new();
+        let own = || (0..self.layers.len()).map(|at| self.own(scope.readable(), at)).collect();
+        let count = |term: &str| self.document_frequency(term, readable.get_or_init(own));
         let frequencies = query.frequencies(scope.readable_shared(), count)?;
         let mut weighted = Vec::with_capacity(query.terms().len());
         for ((term, count), df) in query.terms().iter().zip(frequencies) {
@@ -337,45 +239,16 @@ impl LexicalIndex {
     }
 
     /// How many readable passages hold `term`.
-    fn document_frequency(&self, term: &str, scope: &Scope) -> Result<u64> {
-        let segments = self.segments()?;
-        let readable = scope.readable();
-        let mut total = 0;
-        for segment in &segments.list {
-            let Some(mut postings) = self.postings(segments.field, segment, term)? else {
-                continue;
-            };
-            if readable.is_all() {
-                total += u64::from(postings.doc_freq());
-                continue;
-            }
-            while !postings.docs().is_empty() {
-                let held = postings.docs().iter().filter(|&&d| readable.contains(segment.base + d));
-                total += held.count() as u64;
-                postings.advance();
-            }
-        }
-        Ok(total)
-    }
-
-    fn postings(
-        &self,
-        field: Field,
-        segment: &Segment,
-        term: &str,
-    ) -> Result<Option<BlockSegmentPostings>> {
-        let term = Term::from_field_text(field, term);
-        segment
-            .inverted
-            .read_block_postings(&term, IndexRecordOption::WithFreqs)
-            .map_err(|e| Error::io("reading the lexical index in", &self.folder, e))
+    fn document_frequency(&self, term: &str, readable: &[Own<'_>]) -> Result<u64> {
+        let counts = self.layers.iter().zip(readable);
+        counts.map(|(layer, readable)| layer.document_frequency(term, readable)).sum()
     }
 
     pub(super) fn statistics(&self, scope: &Scope) -> Result<Statistics> {
         let readable = scope.readable();
-        if readable.is_all() && readable.rows() == self.passages {
+        if readable.is_all() && readable.rows() == self.layout.len() {
             return Ok(Statistics {
-                passages: u64::from(self.passages),
+                passages: u64::from(self.layout.len()),
                 terms_total: self.terms_total,
             });
         }
@@ -383,9 +256,10 @@ impl LexicalIndex {
         if let Some((_, statistics)) = known.iter().find(|(own, _)| own.readable() == readable) {
             return Ok(*statistics);
         }
-        let lengths = self.lengths.numbers::<u32>()?;
-        let terms_total = readable.iter().map(|row| u64::from(lengths[row as usize])).sum();
-        let statistics = Statistics { passages: u64::from(readable.count()), terms_total };
+        let statistics = Statistics {
+            passages: u64::from(readable.count()),
+            terms_total: self.terms(readable)?,
+        };
         if known.len() == SCOPES_KEPT {
             known.remove(0);
         }
@@ -393,23 +267,45 @@ impl LexicalIndex {
         Ok(statistics)
     }
 
-    pub(super) fn lengths(&self) -> Result<&[u32]> {
-        self.lengths.numbers()
+    /// How many terms the passages of `rows` hold.
+    fn terms(&self, rows: &Bitmap) -> Result<u64> {
+        let mut total = 0;
+        for (at, layer) in self.layers.iter().enumerate() {
+            let lengths = layer.lengths.numbers::<u32>()?;
+            total +=
+                self.own(rows, at).iter().map(|row| u64::from(lengths[row as usize])).sum::<u64>();
+        }
+        Ok(total)
+    }
+
+    /// How many terms all live passages hold, added up.
+    pub fn terms_total(&self) -> Result<u64> {
+        self.terms(&Bitmap::all(self.layout.len()))
+    }
+
+    /// The lengths of all rows; for the oracle.
+    pub(super) fn lengths(&self) -> Result<Vec<u32>> {
+        (0..self.layout.len()).map(|row| self.length(row)).collect()
     }
 
     /// The postings of `term` as (row, tf), ascending; for the oracle.
     pub(super) fn list(&self, term: &str) -> Result<Vec<(u32, u32)>> {
-        let segments = self.segments()?;
         let mut all = Vec::new();
-        for segment in &segments.list {
-            if let Some(mut postings) = self.postings(segments.field, segment, term)? {
-                while !postings.docs().is_empty() {
-                    let pairs = postings.docs().iter().zip(postings.freqs());
-                    all.extend(pairs.map(|(doc, tf)| (segment.base + doc, *tf)));
-                    postings.advance();
+        for (at, layer) in self.layers.iter().enumerate() {
+            let segments = layer.segments()?;
+            for segment in &segments.list {
+                if let Some(mut postings) = layer.postings(segments.field, segment, term)? {
+                    while !postings.docs().is_empty() {
+                        for (doc, tf) in postings.docs().iter().zip(postings.freqs()) {
+                            let row = self.layout.number(at, segment.base + doc);
+                            all.extend(row.map(|row| (row, *tf)));
+                        }
+                        postings.advance();
+                    }
                 }
             }
         }
+        all.sort_unstable();
         Ok(all)
     }
 }

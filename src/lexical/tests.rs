@@ -4,10 +4,25 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::access::{Bitmap, Scope};
-use crate::format::{Manifest, PartEntry};
+use std::sync::Arc;
 
-fn manifest(passages: usize, written: (PartEntry, Vec<crate::format::FileEntry>, u64)) -> Manifest {
-    let (lengths, lexical, terms_total) = written;
+use crate::format::{FileEntry, Layer, Layout, Manifest, PartEntry};
+
+/// The manifest of one layer in the folder of the generation itself.
+fn manifest(lengths: &[u32], written: (PartEntry, Vec<FileEntry>)) -> Manifest {
+    let (part, lexical) = written;
+    let passages = lengths.len();
+    let layer = Layer {
+        folder: String::new(),
+        passages,
+        dropped: Vec::new(),
+        store: part.clone(),
+        vectors: part.clone(),
+        codes: part.clone(),
+        access: part.clone(),
+        lengths: part,
+        lexical,
+    };
     Manifest {
         format: crate::format::FORMAT_VERSION,
         written_by: String::new(),
@@ -22,19 +37,14 @@ fn manifest(passages: usize, written: (PartEntry, Vec<crate::format::FileEntry>,
         documents: 0,
         blocks: 0,
         passages,
-        terms_total,
+        terms_total: lengths.iter().map(|&length| u64::from(length)).sum(),
         skipped: Vec::new(),
         noted: Vec::new(),
         sources: Vec::new(),
-        store: lengths.clone(),
-        vectors: lengths.clone(),
-        codes: lengths.clone(),
-        access: lengths.clone(),
+        layers: vec![layer],
         policy: String::new(),
-        lengths,
         graph: None,
         rolled_back_to: None,
-        lexical,
     }
 }
 
@@ -49,8 +59,10 @@ fn index(rows: &[Vec<u8>], cuts: &[usize]) -> (tempfile::TempDir, LexicalIndex) 
         let terms: Vec<String> = row.iter().map(|term| format!("t{term}")).collect();
         writer.add(&terms.join("\n"), row.len() as u32).unwrap();
     }
-    let manifest = manifest(rows.len(), writer.finish().unwrap());
-    let index = LexicalIndex::open(folder.path(), &manifest).unwrap();
+    let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
+    let manifest = manifest(&lengths, writer.finish().unwrap());
+    let layout = Arc::new(Layout::whole(rows.len() as u32));
+    let index = LexicalIndex::open(folder.path(), &manifest, layout).unwrap();
     (folder, index)
 }
 
@@ -154,15 +166,16 @@ fn a_flipped_byte_in_any_file_is_named() {
     for row in &rows {
         writer.add(&format!("t{}\nt{}", row[0], row[1]), 2).unwrap();
     }
-    let manifest = manifest(rows.len(), writer.finish().unwrap());
-    for entry in manifest.lexical.clone() {
+    let manifest = manifest(&[2; 300], writer.finish().unwrap());
+    let layout = Arc::new(Layout::whole(300));
+    for entry in manifest.layers[0].lexical.clone() {
         let path = folder.path().join(&entry.file);
         let good = std::fs::read(&path).unwrap();
         let mut bad = good.clone();
         let middle = bad.len() / 2;
         bad[middle] ^= 1;
         std::fs::write(&path, &bad).unwrap();
-        let opened = LexicalIndex::open(folder.path(), &manifest).unwrap();
+        let opened = LexicalIndex::open(folder.path(), &manifest, layout.clone()).unwrap();
         let fault = opened.search(&question(&[1]), &Scope::everyone(300), Bm25::default(), 3);
         assert!(fault.unwrap_err().to_string().contains("does not match its checksum"));
         std::fs::write(&path, &good).unwrap();

@@ -73,7 +73,7 @@ impl TokenStream for Split<'_> {
     }
 }
 
-/// Writes the lexical index of one generation.
+/// Writes the lexical index of one layer.
 pub struct LexicalWriter {
     folder: PathBuf,
     writer: IndexWriter,
@@ -89,7 +89,7 @@ impl std::fmt::Debug for LexicalWriter {
 }
 
 impl LexicalWriter {
-    /// Starts the index in the generation `folder`.
+    /// Starts the index in the layer's `folder`.
     pub fn create(folder: &Path) -> Result<Self> {
         let folder = folder.to_owned();
         let home = folder.join(FOLDER);
@@ -120,19 +120,17 @@ impl LexicalWriter {
         self.writer.commit().unwrap();
     }
 
-    /// Writes everything and gives the manifest's entries: the lengths, tantivy's files, and the
-    /// number of terms in all rows.
-    pub fn finish(mut self) -> Result<(PartEntry, Vec<FileEntry>, u64)> {
+    /// Writes everything and gives the manifest's entries: the lengths and tantivy's files.
+    pub fn finish(mut self) -> Result<(PartEntry, Vec<FileEntry>)> {
         let home = self.folder.join(FOLDER);
         self.writer.commit().map_err(|e| write_fault(&home, e))?;
         self.writer.wait_merging_threads().map_err(|e| write_fault(&home, e))?;
         let mut part = PartWriter::create(&self.folder.join("lengths.part"), LENGTHS_KIND)?;
         part.section("lengths", bytemuck::cast_slice(&self.lengths))?;
-        let total = self.lengths.iter().map(|&length| u64::from(length)).sum();
         let files = list(&home)?;
         // Tantivy renames its last file after it synced the folder.
         disk::sync_folder(&home).map_err(|e| Error::io("syncing", &home, e))?;
-        Ok((part.finish()?, files, total))
+        Ok((part.finish()?, files))
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod origin;
+mod layers;
 mod outline;
 mod packer;
 mod passages;

@@ -1,14 +1,16 @@
-//! The passages of one generation on disk: fixed records for what every search touches, encoded
+//! The passages of one layer on disk: fixed records for what every search touches, encoded
 //! ones for what only a hit needs.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, BlockRef, Passage, PassageRef};
+use super::{Block, Passage};
 use crate::corpus::{Document, Lines, Metadata, Place};
 use crate::error::{Error, Result};
-use crate::format::{Part, PartEntry, PartWriter, Section};
+use crate::format::{Part, PartEntry, PartWriter, Section, checksum};
+
+pub use super::layers::PassageStore;
 
 /// Kind of the part.
 pub const STORE_KIND: [u8; 4] = *b"PASS";
@@ -95,6 +97,31 @@ pub struct DocumentRecord {
     pub blocks: u32,
 }
 
+/// What tells whether a document is as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct DocumentMark {
+    /// [`Document::digest`].
+    pub content: [u8; 32],
+    /// BLAKE3 over all that the index holds of it.
+    pub indexed: [u8; 32],
+    /// [`as_read`] of it.
+    pub as_read: u64,
+    /// [`path_mark`] of its file.
+    pub path: u64,
+}
+
+/// XXH3 over a document with its source: equal when nothing of it, its place included, has changed.
+pub fn as_read(document: &Document) -> u64 {
+    // A document that cannot be encoded is never as it was, so it is written again.
+    bincode::serde::encode_to_vec(document, CODEC).map_or(0, |bytes| checksum(&bytes))
+}
+
+/// XXH3 of a path relative to the corpus folder.
+pub fn path_mark(path: &str) -> u64 {
+    checksum(path.as_bytes())
+}
+
 /// Writes the store, document by document in the order of their ids.
 #[derive(Debug)]
 pub struct StoreWriter {
@@ -105,6 +132,7 @@ pub struct StoreWriter {
     documents: Vec<u8>,
     starts: Vec<u64>,
     forms: Vec<[u8; 16]>,
+    marks: Vec<DocumentMark>,
 }
 
 /// Names a searched form: the first 16 bytes of its BLAKE3. Equal names, equal embeddings.
@@ -118,7 +146,7 @@ pub fn form_id(form: &str) -> FormId {
 }
 
 impl StoreWriter {
-    /// Starts the file in the generation `folder`.
+    /// Starts the file in the layer's `folder`.
     pub fn create(folder: &Path) -> Result<Self> {
         let mut part = PartWriter::create(&folder.join("passages.part"), STORE_KIND)?;
         part.begin("texts")?;
@@ -130,18 +158,26 @@ impl StoreWriter {
             documents: Vec::new(),
             starts: vec![0],
             forms: Vec::new(),
+            marks: Vec::new(),
         })
     }
 
-    /// Adds a document with all that it was cut into, and the names of its passages' searched forms
-    /// in order.
+    /// Adds a document with all that it was cut into, the names of its passages' searched forms in
+    /// order, and the BLAKE3 over all that the index holds of it.
     pub fn add(
         &mut self,
         document: &Document,
         cut: &[(Block, Vec<Passage>)],
         forms: &[FormId],
+        indexed: [u8; 32],
     ) -> Result<()> {
         self.forms.extend_from_slice(forms);
+        self.marks.push(DocumentMark {
+            content: document.digest(),
+            indexed,
+            as_read: as_read(document),
+            path: path_mark(&document.source.path),
+        });
         let record = DocumentRecord {
             id: document.id.clone(),
             title: document.title.clone(),
@@ -221,6 +257,7 @@ impl StoreWriter {
         self.part.section("docs", &self.documents)?;
         self.part.section("starts", bytemuck::cast_slice(&self.starts))?;
         self.part.section("forms", bytemuck::cast_slice(&self.forms))?;
+        self.part.section("marks", bytemuck::cast_slice(&self.marks))?;
         self.part.finish()
     }
 }
@@ -236,19 +273,20 @@ fn length(document: &Document, bytes: usize) -> Result<u32> {
 /// How documents are encoded: bincode 2, little-endian, variable-length integers.
 const CODEC: bincode::config::Configuration = bincode::config::standard();
 
-/// The passages of an open generation.
+/// The passages of one layer of an open generation, numbered as they lie in it.
 #[derive(Debug)]
-pub struct PassageStore {
+pub struct StoreLayer {
     texts: Section,
     passages: Section,
     blocks: Section,
     documents: Section,
     starts: Section,
     forms: Section,
+    marks: Section,
 }
 
-impl PassageStore {
-    /// Opens the store that `entry` describes in the generation `folder`.
+impl StoreLayer {
+    /// Opens the store that `entry` describes in the layer's `folder`.
     pub fn open(folder: &Path, entry: &PartEntry) -> Result<Self> {
         let part = Part::open(folder, entry, STORE_KIND)?;
         Ok(Self {
@@ -258,13 +296,21 @@ impl PassageStore {
             documents: part.section("docs")?,
             starts: part.section("starts")?,
             forms: part.section("forms")?,
+            marks: part.section("marks")?,
         })
     }
 
     /// Reads every byte, and every document.
     pub fn verify(&self) -> Result<()> {
-        let all =
-            [&self.texts, &self.passages, &self.blocks, &self.documents, &self.starts, &self.forms];
+        let all = [
+            &self.texts,
+            &self.passages,
+            &self.blocks,
+            &self.documents,
+            &self.starts,
+            &self.forms,
+            &self.marks,
+        ];
         for section in all {
             section.bytes()?;
         }
@@ -299,6 +345,26 @@ impl PassageStore {
         self.forms.numbers()
     }
 
+    /// What tells whether each document is as it was.
+    pub fn marks(&self) -> Result<&[DocumentMark]> {
+        self.marks.numbers()
+    }
+
+    /// How many blocks there are.
+    pub fn blocks_len(&self) -> Result<u32> {
+        Ok(self.blocks.numbers::<BlockRecord>()?.len() as u32)
+    }
+
+    /// Bytes of all texts.
+    pub(super) fn texts_bytes(&self) -> u64 {
+        self.texts.len() as u64
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        self.starts.path()
+    }
+
     /// How many documents there are.
     pub fn documents_len(&self) -> Result<u32> {
         Ok(self.starts.numbers::<u64>()?.len().saturating_sub(1) as u32)
@@ -319,53 +385,22 @@ impl PassageStore {
         })
     }
 
-    /// The number of the document with `id`.
-    pub fn find(&self, id: &str) -> Result<Option<u32>> {
+    /// The number of the first document whose id is not before `id`.
+    pub fn lower_bound(&self, id: &str) -> Result<u32> {
         let (mut low, mut high) = (0, self.documents_len()?);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.document(middle)?.id.as_str().cmp(id) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(Some(middle)),
-            }
+            if self.document(middle)?.id.as_str() < id { low = middle + 1 } else { high = middle }
         }
-        Ok(None)
+        Ok(low)
     }
 
-    /// A passage's text.
-    pub fn passage_text(&self, passage: &PassageRecord) -> Result<&str> {
-        self.slice(passage.text_start, passage.text_bytes)
-    }
-
-    /// A block's text.
-    pub fn block_text(&self, block: &BlockRecord) -> Result<&str> {
-        self.slice(block.text_start, block.text_bytes)
-    }
-
-    /// A block's section titles, outermost first.
-    pub fn sections(&self, block: &BlockRecord) -> Result<Vec<String>> {
-        let titles = self.slice(block.sections_start, block.sections_bytes)?;
-        Ok(titles.lines().map(str::to_owned).collect())
-    }
-
-    fn slice(&self, start: u64, bytes: u32) -> Result<&str> {
+    /// The text of `bytes` bytes from `start` of this layer's heap.
+    pub(super) fn text(&self, start: u64, bytes: u32) -> Result<&str> {
         let start = start as usize;
         let bytes = self.texts.slice(start..start.saturating_add(bytes as usize))?;
         std::str::from_utf8(bytes)
             .map_err(|_| Error::damaged(self.texts.path(), "a text in it is not UTF-8"))
-    }
-
-    /// The reference of a block.
-    pub fn block_reference(&self, block: u32) -> Result<BlockRef> {
-        let record = self.block(block)?;
-        Ok(BlockRef { document: self.document(record.document)?.id, block: record.number })
-    }
-
-    /// The reference of the passage at `row`.
-    pub fn reference(&self, row: u32) -> Result<PassageRef> {
-        let passage = self.passage(row)?;
-        Ok(PassageRef { block: self.block_reference(passage.block)?, passage: passage.piece })
     }
 }
 

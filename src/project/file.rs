@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::corpus::CorpusSettings;
 use crate::error::{Error, Result, complaint};
-use crate::index::GraphSettings;
+use crate::index::{GraphSettings, LayerSettings};
 use crate::{passage, search, text};
 
 use super::shrink::BuildSettings;
@@ -50,6 +50,8 @@ pub struct ProjectFile {
     pub graph: GraphSettings,
     /// What builds may drop and what they keep.
     pub build: BuildSettings,
+    /// How much may lie beside the base before all is written anew.
+    pub layers: LayerSettings,
     /// How questions are answered.
     pub search: search::Settings,
 }
@@ -70,6 +72,7 @@ impl Default for ProjectFile {
             text: text::Settings::default(),
             graph: GraphSettings::default(),
             build: BuildSettings::default(),
+            layers: LayerSettings::default(),
             search: search::Settings::default(),
         }
     }

@@ -9,8 +9,8 @@ use crate::corpus::{self, Corpus};
 use crate::error::{Error, Result};
 use crate::eval::apart::check_apart;
 use crate::eval::questions::QuestionSet;
-use crate::format::{SourceFile, Store};
-use crate::index::{self, Index};
+use crate::format::{Manifest, SourceFile, Store};
+use crate::index::{self, BuildReport, Index, Progress};
 use crate::vectors::{Embedder, StaticModel};
 
 /// Folder of the index in a project without `atlas.toml`.
@@ -105,6 +105,7 @@ impl Project {
             passage: self.file.passage.clone(),
             text: self.file.text.clone(),
             graph: self.file.graph.clone(),
+            layers: self.file.layers.clone(),
         }
     }
 
@@ -121,6 +122,33 @@ impl Project {
     /// Reads its documents.
     pub fn read_corpus(&self) -> Result<Corpus> {
         corpus::read(&self.corpus, &self.file.reading)
+    }
+
+    /// Reads its documents and writes the whole index.
+    pub fn build(&self, progress: &mut dyn Progress) -> Result<BuildReport> {
+        progress.step("read");
+        let corpus = self.read_corpus()?;
+        let (settings, embedder) = (self.index_settings(), self.embedder()?);
+        let check = |before: &Manifest, left: &index::Left| self.check_shrink(before, left);
+        let options = self.options(&check);
+        index::build(&corpus, &settings, embedder.as_ref(), &self.store(), options, progress)
+    }
+
+    /// Brings its index up to date.
+    pub fn update(&self, progress: &mut dyn Progress) -> Result<BuildReport> {
+        let (settings, embedder) = (self.index_settings(), self.embedder()?);
+        let (reading, store) = (&self.file.reading, self.store());
+        let (folder, embedder) = (&self.corpus, embedder.as_ref());
+        let check = |before: &Manifest, left: &index::Left| self.check_shrink(before, left);
+        let options = self.options(&check);
+        index::update(folder, reading, &settings, embedder, &store, options, progress)
+    }
+
+    fn options<'o>(
+        &'o self,
+        check: &'o (dyn Fn(&Manifest, &index::Left) -> Result<()> + Sync + 'o),
+    ) -> index::Options<'o> {
+        index::Options { policy: self.policy.as_ref(), keep: None, check: Some(check) }
     }
 
     /// Opens its index.

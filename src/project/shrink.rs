@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Project;
-use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use crate::format::{KEPT_BEFORE_CURRENT, Manifest};
+use crate::index::Left;
 
 /// Files that are named when a build would drop too much.
 const NAMED: usize = 5;
@@ -45,19 +45,16 @@ impl BuildSettings {
 }
 
 impl Project {
-    /// Refuses a build of `corpus` that would leave more than `build.max_shrink` fewer documents than
-    /// the generation `before` holds. Counted are documents: one that was renamed is not dropped.
-    pub fn check_shrink(&self, before: &Manifest, corpus: &Corpus) -> Result<()> {
-        let (then, now) = (before.documents, corpus.documents.len());
+    /// Refuses a build that would leave more than `build.max_shrink` fewer documents than the generation
+    /// `before` holds. Counted are documents: one that was renamed is not dropped.
+    pub fn check_shrink(&self, before: &Manifest, left: &Left) -> Result<()> {
+        let (then, now) = (before.documents, left.documents);
         let dropped = then.saturating_sub(now);
         let most = self.file.build.max_shrink;
         if dropped as f64 <= most * then as f64 {
             return Ok(());
         }
-        let here =
-            |path: &str| corpus.files.binary_search_by(|f| f.path.as_str().cmp(path)).is_ok();
-        let gone: Vec<&str> =
-            before.sources.iter().map(|s| s.path.as_str()).filter(|path| !here(path)).collect();
+        let gone = &left.gone;
         let more = gone.len().saturating_sub(NAMED);
         let named = gone[..gone.len().min(NAMED)].join(", ");
         let gone = match (gone.len(), more) {

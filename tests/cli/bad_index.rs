@@ -20,7 +20,7 @@ fn built(s: &Session) {
 /// The file of the current generation whose path ends in `ending`.
 fn file(s: &Session, ending: &str) -> PathBuf {
     let folder = s.at(GENERATION);
-    let inside = [folder.clone(), folder.join("lexical")];
+    let inside = [folder.clone(), folder.join("base"), folder.join("base/lexical")];
     let files = inside.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let mut found = files
         .map(|entry| entry.unwrap().path())
@@ -199,7 +199,7 @@ fn index_file_missing() {
     fs::remove_file(file(&s, "vectors.part")).unwrap();
     told_and_mended(&mut s);
     let generation = s.at("index/generation-000002");
-    fs::remove_dir_all(generation.join("lexical")).unwrap();
+    fs::remove_dir_all(generation.join("base/lexical")).unwrap();
     s.run("search 'dry seal'");
     fs::remove_dir_all(&generation).unwrap();
     s.run("search 'dry seal'");
@@ -215,13 +215,13 @@ fn index_of_another_corpus_mixed_in() {
     s.edit("docs/hose.md", "kink", "knot");
     let other = s.prepare("build --index other");
     assert_eq!(other.code, 0, "{}", other.stderr);
-    let foreign = fs::read(s.at("other/generation-000001/vectors.part")).unwrap();
+    let foreign = fs::read(s.at("other/generation-000001/base/vectors.part")).unwrap();
     assert!(foreign != vectors && foreign.len() == vectors.len());
     s.edit("docs/hose.md", "knot", "kink");
     fs::write(file(&s, "vectors.part"), foreign).unwrap();
     told_and_mended(&mut s);
     s.say("codes.part where vectors.part should be");
-    let generation = s.at("index/generation-000002");
+    let generation = s.at("index/generation-000002/base");
     fs::copy(generation.join("codes.part"), generation.join("vectors.part")).unwrap();
     told_and_mended(&mut s);
 }
@@ -239,7 +239,7 @@ fn index_manifest_of_another_format() {
     let mut s = session!();
     built(&s);
     let manifest = format!("{GENERATION}/manifest.json");
-    s.edit(&manifest, "\"format\": 1,", "\"format\": 7,");
+    s.edit(&manifest, "\"format\": 2,", "\"format\": 7,");
     s.run("verify");
     s.run("status");
     s.run("search 'dry seal' -k 1");

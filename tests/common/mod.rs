@@ -214,7 +214,7 @@ impl Built {
     /// The first row of a block.
     pub fn row(&self, block: &str) -> u32 {
         let passages = self.index.passages();
-        let mut rows = 0..passages.passages_len().unwrap();
+        let mut rows = 0..passages.passages_len();
         let found = rows.find(|row| passages.reference(*row).unwrap().block.to_string() == block);
         found.unwrap_or_else(|| panic!("there is no block {block}"))
     }

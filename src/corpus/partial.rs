@@ -1,0 +1,106 @@
+//! Reading some files of a corpus folder, when the others are as they were.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::{
+    Beir, CorpusSettings, Document, FileRecord, Gathered, Noted, Passed, RawFile, Reader, Skipped,
+    Surveyed, read_file, require_folder, set_file, sift, walk,
+};
+use crate::error::Result;
+
+/// What lies in a corpus folder, unread.
+#[derive(Debug)]
+pub struct Listing {
+    /// The files that [`read`](super::read) would read, by path.
+    pub files: Vec<Surveyed>,
+    /// What it would pass over without opening it, by path.
+    pub skipped: Vec<Skipped>,
+    /// Files and folders that could not be looked into: what lay there is not known to be gone.
+    pub unreadable: Vec<String>,
+    found: Vec<RawFile>,
+    is_set: bool,
+}
+
+/// What some files of a corpus hold.
+#[derive(Debug, Default)]
+pub struct PartRead {
+    /// Their documents, in no promised order; two may have one id.
+    pub documents: Vec<Document>,
+    /// What of them is no document, by path.
+    pub skipped: Vec<Skipped>,
+    /// What of them was taken in part, or needs a word, by path.
+    pub noted: Vec<Noted>,
+    /// The files as they were read; an empty hash is one that could not be.
+    pub files: Vec<FileRecord>,
+}
+
+/// Lists the corpus that lies in `folder`.
+///
+/// # Errors
+///
+/// A missing folder, and settings that are no patterns.
+pub fn list(folder: &Path, settings: &CorpusSettings) -> Result<Listing> {
+    require_folder(folder)?;
+    let (mut found, passed, unreadable, is_set) = match set_file(folder)? {
+        Some(file) => (vec![file], Vec::new(), Vec::new(), true),
+        None => {
+            let walk::Listing { files, skipped, unreadable } = walk::list(folder, settings)?;
+            (files, skipped, unreadable, false)
+        }
+    };
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    let files = found.par_iter().map(Surveyed::of).collect();
+    let skipped = passed.into_iter().map(Passed::skipped).collect();
+    Ok(Listing { files, skipped, unreadable, found, is_set })
+}
+
+impl Listing {
+    /// Whether `path` lies in something that could not be looked into.
+    pub fn hides(&self, path: &str) -> bool {
+        self.unreadable.iter().any(|closed| {
+            closed == "."
+                || path
+                    .strip_prefix(closed.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+
+    /// Reads those of the files that are among `paths`.
+    ///
+    /// # Errors
+    ///
+    /// A fault in the one file of a public set; in any other file it is a reason to pass it over.
+    pub fn read(&self, paths: &BTreeSet<&str>, settings: &CorpusSettings) -> Result<PartRead> {
+        let wanted: Vec<&RawFile> =
+            self.found.iter().filter(|file| paths.contains(file.path.as_str())).collect();
+        let mut all = Gathered::default();
+        if self.is_set {
+            for file in wanted {
+                let record = file.record()?;
+                all = Gathered { files: vec![record], ..sift(file, Beir.read(file, settings)?) };
+            }
+        } else {
+            let read: Vec<Gathered> =
+                wanted.par_iter().map(|file| read_file(file, settings)).collect();
+            for mut one in read {
+                all.documents.append(&mut one.documents);
+                all.skipped.append(&mut one.skipped);
+                all.noted.append(&mut one.noted);
+                all.files.append(&mut one.files);
+            }
+        }
+        let Gathered { documents, mut skipped, mut noted, files } = all;
+        skipped.sort_by(|left, right| left.path.cmp(&right.path));
+        noted.sort_by(|(left, _), (right, _)| left.path.cmp(&right.path));
+        let noted = noted.into_iter().map(|(passed, is_loss)| passed.noted(is_loss)).collect();
+        Ok(PartRead {
+            documents,
+            skipped: skipped.into_iter().map(Passed::skipped).collect(),
+            noted,
+            files,
+        })
+    }
+}

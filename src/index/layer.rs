@@ -1,0 +1,235 @@
+//! Writing one layer: documents cut, analysed, embedded and stored together.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::{Options, Progress, Settings, digest};
+use crate::access::store::AccessWriter;
+use crate::access::{Label, labels};
+use crate::corpus::{Document, Skipped};
+use crate::error::{Error, Result};
+use crate::format::{Layer, disk};
+use crate::lexical::LexicalWriter;
+use crate::passage::store::{FormId, PassageStore, StoreWriter, form_id};
+use crate::passage::{Block, Passage, cut, searched_form};
+use crate::text::{Analyzer, Stems};
+use crate::vectors::store::{VectorIndex, VectorWriter};
+use crate::vectors::{Embedder, Role};
+
+/// Bytes of documents that are cut, analysed and embedded at a time: what a build holds in memory
+/// beside the corpus.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Embeddings of the generation before, by the name of the searched form.
+pub(super) struct Known<'k> {
+    pub(super) rows: HashMap<FormId, u32>,
+    pub(super) vectors: &'k VectorIndex,
+}
+
+impl<'k> Known<'k> {
+    /// The embeddings of `rows`; those that cannot be read are made again.
+    pub(super) fn of(
+        passages: &PassageStore,
+        vectors: &'k VectorIndex,
+        rows: impl Iterator<Item = u32>,
+    ) -> Self {
+        let rows = rows.filter_map(|row| Some((passages.form(row).ok()?, row))).collect();
+        Self { rows, vectors }
+    }
+
+    fn get(&self, form: &FormId) -> Option<&[f32]> {
+        self.vectors.row(*self.rows.get(form)?).ok()
+    }
+}
+
+/// A document on its way: cut, analysed, embedded.
+struct Prepared<'c> {
+    document: &'c Document,
+    cut: Vec<(Block, Vec<Passage>)>,
+    labels: Vec<Label>,
+    terms: Vec<(String, u32)>,
+    forms: Vec<FormId>,
+    /// `[passages × dim]`, row-major.
+    vectors: Vec<f32>,
+    digest: [u8; 32],
+}
+
+/// What documents are worked on with.
+pub(super) struct Work<'w> {
+    pub(super) settings: &'w Settings,
+    pub(super) analyzer: &'w Analyzer,
+    pub(super) embedder: &'w dyn Embedder,
+    pub(super) known: Option<&'w Known<'w>>,
+    pub(super) options: Options<'w>,
+}
+
+/// A layer, and what was seen while it was written.
+pub(super) struct Written {
+    pub(super) layer: Layer,
+    /// Passages whose embeddings were taken over.
+    pub(super) reused: usize,
+    /// Documents that hold nothing to index.
+    pub(super) skipped: Vec<Skipped>,
+    /// Labels that close what carries them by mistake, and why.
+    pub(super) closed: Vec<String>,
+}
+
+impl Work<'_> {
+    /// Writes `documents`, which are in the order of their ids, as the layer called `name` of the
+    /// generation in `folder`.
+    pub(super) fn write(
+        &self,
+        folder: &Path,
+        name: &str,
+        documents: &[Document],
+        progress: &mut dyn Progress,
+    ) -> Result<Written> {
+        let folder = folder.join(name);
+        disk::create_folder(&folder).map_err(|e| Error::io("creating", &folder, e))?;
+        let mut passages = StoreWriter::create(&folder)?;
+        let mut lexical = LexicalWriter::create(&folder)?;
+        let mut vectors = VectorWriter::create(&folder, self.embedder.dim())?;
+        let mut access = AccessWriter::default();
+        let mut skipped = Vec::new();
+        let (mut rows, mut done, mut reused) = (0, 0, 0);
+        for batch in batches(documents) {
+            let (prepared, taken) = self.prepare(batch, progress)?;
+            reused += taken;
+            progress.step("write");
+            for one in &prepared {
+                if one.cut.is_empty() {
+                    let reason = "it holds no text but comments".to_owned();
+                    let path = one.document.source.path.clone();
+                    skipped.extend(self.options.keep.is_none().then_some(Skipped { path, reason }));
+                    continue;
+                }
+                passages.add(one.document, &one.cut, &one.forms, one.digest)?;
+                for (terms, count) in &one.terms {
+                    lexical.add(terms, *count)?;
+                }
+                vectors.add(&one.vectors)?;
+                for ((_, passages), label) in one.cut.iter().zip(&one.labels) {
+                    passages.iter().for_each(|_| access.add(label));
+                }
+                rows += one.terms.len();
+            }
+            done += prepared.len();
+            progress.documents(done, documents.len());
+        }
+        progress.step("finish");
+        let store = passages.finish()?;
+        let (lengths, lexical) = lexical.finish()?;
+        let (vectors, codes) = vectors.finish()?;
+        let (access, closed) = access.finish(&folder, self.options.policy)?;
+        let folder = name.to_owned();
+        let layer = Layer {
+            folder,
+            passages: rows,
+            dropped: Vec::new(),
+            store,
+            lengths,
+            vectors,
+            codes,
+            access,
+            lexical,
+        };
+        Ok(Written { layer, reused, skipped, closed })
+    }
+
+    /// Cuts, analyses and embeds `batch`; says also how many embeddings were taken over.
+    fn prepare<'c>(
+        &self,
+        batch: &'c [Document],
+        progress: &mut dyn Progress,
+    ) -> Result<(Vec<Prepared<'c>>, usize)> {
+        progress.step("cut");
+        let (cuts, labels): (Vec<_>, Vec<_>) =
+            batch.par_iter().map(|document| self.cut(document)).unzip();
+        let forms: Vec<Vec<String>> = batch
+            .par_iter()
+            .zip(&cuts)
+            .map(|(document, cut)| searched(document, cut, self.settings.passage.titles))
+            .collect();
+        progress.step("analyse");
+        let terms: Vec<Vec<(String, u32)>> = forms
+            .par_iter()
+            .map_init(Stems::default, |stems, forms| {
+                forms.iter().map(|form| self.analyzer.document(form, stems)).collect()
+            })
+            .collect();
+        progress.step("embed");
+        let texts: Vec<&str> = forms.iter().flatten().map(String::as_str).collect();
+        let ids: Vec<FormId> = texts.par_iter().map(|text| form_id(text)).collect();
+        let (vectors, reused) = self.embed(&texts, &ids)?;
+        let (mut ids, mut vectors) = (ids.as_slice(), vectors.as_slice());
+        let mut prepared = Vec::with_capacity(batch.len());
+        for (((document, cut), labels), terms) in batch.iter().zip(cuts).zip(labels).zip(terms) {
+            let (own, later) = vectors.split_at(terms.len() * self.embedder.dim());
+            let (forms, other) = ids.split_at(terms.len());
+            (vectors, ids) = (later, other);
+            let (forms, vectors) = (forms.to_vec(), own.to_vec());
+            let digest = [0; 32];
+            prepared.push(Prepared { document, cut, labels, terms, forms, vectors, digest });
+        }
+        prepared.par_iter_mut().for_each(|one| {
+            one.digest =
+                digest::of_document(one.document, &one.cut, &one.labels, &one.terms, &one.vectors);
+        });
+        Ok((prepared, reused))
+    }
+
+    /// The blocks of a document that are kept, and the label of each.
+    fn cut(&self, document: &Document) -> (Vec<(Block, Vec<Passage>)>, Vec<Label>) {
+        let whole = cut(document, &self.settings.passage);
+        let paths: Vec<&[String]> =
+            whole.iter().map(|(block, _)| block.sections.as_slice()).collect();
+        let labels = labels(&document.metadata, &paths);
+        let both = whole.into_iter().zip(labels);
+        both.filter(|(_, label)| self.options.keep.is_none_or(|keep| keep(label))).unzip()
+    }
+
+    /// The embeddings of `texts` `[texts × dim]`, those known by their name taken over.
+    fn embed(&self, texts: &[&str], ids: &[FormId]) -> Result<(Vec<f32>, usize)> {
+        let dim = self.embedder.dim();
+        let known: Vec<Option<&[f32]>> =
+            ids.iter().map(|id| self.known.and_then(|known| known.get(id))).collect();
+        let fresh = texts.iter().zip(&known).filter(|(_, row)| row.is_none());
+        let missing: Vec<&str> = fresh.map(|(text, _)| *text).collect();
+        let embedded =
+            self.embedder.embed(Role::Passage, &missing)?.checked(self.embedder, missing.len())?;
+        let mut made = embedded.rows.as_slice().unwrap_or_default().chunks_exact(dim.max(1));
+        let mut all = Vec::with_capacity(texts.len() * dim);
+        for row in &known {
+            all.extend_from_slice(row.or_else(|| made.next()).unwrap_or_default());
+        }
+        Ok((all, texts.len() - missing.len()))
+    }
+}
+
+/// Runs of documents of about [`BATCH_BYTES`].
+fn batches(documents: &[Document]) -> impl Iterator<Item = &[Document]> {
+    let mut rest = documents;
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = rest.iter().take_while(|document| {
+            let fits = bytes < BATCH_BYTES;
+            bytes += document.body.len();
+            fits
+        });
+        let (batch, later) = rest.split_at(fits.count());
+        rest = later;
+        (!batch.is_empty()).then_some(batch)
+    })
+}
+
+/// The searched form of every passage of a document, in order.
+fn searched(document: &Document, cut: &[(Block, Vec<Passage>)], titles: bool) -> Vec<String> {
+    cut.iter()
+        .flat_map(|(block, passages)| passages.iter().map(move |passage| (block, passage)))
+        .map(|(block, passage)| {
+            searched_form(&document.title, &block.sections, &passage.text, titles)
+        })
+        .collect()
+}

@@ -1,0 +1,257 @@
+//! The postings of one layer, in numbers of that layer.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use tantivy::postings::BlockSegmentPostings;
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{Index, InvertedIndexReader, Term};
+
+use super::score::Saturation;
+use super::union::{Best, Cursor, Union, WINDOW_ROWS};
+use super::write::schema;
+use super::{FOLDER, LENGTHS_KIND, folder::Folder};
+use crate::access::Bitmap;
+use crate::error::{Error, Result};
+use crate::format::{FileEntry, Layer, MappedFile, Part, Section, checksum};
+
+/// Rows up to which a scope's rows are looked up one by one instead of every posting being scored.
+pub(super) const SOUGHT_ROWS_MAX: u32 = 1024;
+
+/// The postings and lengths of one layer.
+pub(super) struct LexicalLayer {
+    folder: PathBuf,
+    files: Vec<FileEntry>,
+    pub(super) lengths: Section,
+    passages: u32,
+    opened: OnceLock<std::result::Result<Segments, Fault>>,
+}
+
+/// A file and what is wrong with it, kept for every search that asks.
+type Fault = (PathBuf, String);
+
+pub(super) struct Segments {
+    pub(super) field: Field,
+    pub(super) list: Vec<Segment>,
+}
+
+/// A run of rows that tantivy stored together: document `d` is row `base + d`.
+pub(super) struct Segment {
+    inverted: Arc<InvertedIndexReader>,
+    pub(super) base: u32,
+    rows: u32,
+}
+
+/// A term of a query with its statistics in a scope, and the most it can give.
+pub(super) struct Weighted<'q> {
+    pub term: &'q str,
+    pub count: u32,
+    pub df: u64,
+    pub idf: f64,
+    pub bound: f64,
+}
+
+impl LexicalLayer {
+    pub(super) fn open(folder: &Path, layer: &Layer) -> Result<Self> {
+        for entry in &layer.lexical {
+            let path = folder.join(&entry.file);
+            let found = std::fs::metadata(&path).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => Error::damaged(&path, "it is missing"),
+                _ => Error::io("opening", &path, e),
+            })?;
+            let found = found.len();
+            if found != entry.size_bytes {
+                let said = entry.size_bytes;
+                let problem = format!("the manifest says {said} bytes, the file has {found}");
+                return Err(Error::damaged(path, problem));
+            }
+        }
+        let lengths = Part::open(folder, &layer.lengths, LENGTHS_KIND)?.section("lengths")?;
+        if lengths.len() != layer.passages * 4 {
+            return Err(Error::damaged(lengths.path(), "it does not hold one length a passage"));
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            files: layer.lexical.clone(),
+            lengths,
+            passages: layer.passages as u32,
+            opened: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn verify(&self) -> Result<()> {
+        self.lengths.bytes()?;
+        for entry in &self.files {
+            let path = self.folder.join(&entry.file);
+            let bytes = MappedFile::open(&path)?;
+            if format!("{:016x}", checksum(&bytes)) != entry.checksum {
+                return Err(Error::damaged(path, "it does not match its checksum in the manifest"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn segments(&self) -> Result<&Segments> {
+        let opened = self.opened.get_or_init(|| {
+            self.verify().and_then(|()| self.open_segments()).map_err(|fault| match fault {
+                Error::Damaged { path, problem, .. } => (path, problem),
+                other => (self.folder.clone(), other.to_string()),
+            })
+        });
+        opened.as_ref().map_err(|(path, problem)| Error::damaged(path, problem.clone()))
+    }
+
+    fn open_segments(&self) -> Result<Segments> {
+        let home = self.folder.join(FOLDER);
+        let fault = |e: tantivy::TantivyError| Error::damaged(&home, e.to_string());
+        let index = Index::open(Folder(home.clone())).map_err(fault)?;
+        let (_, field, _) = schema();
+        let mut list = Vec::new();
+        let reader = index
+            .reader_builder()
+            .reload_policy(tantivy::ReloadPolicy::Manual)
+            .try_into()
+            .map_err(fault)?;
+        let searcher = reader.searcher();
+        for segment in searcher.segment_readers() {
+            let rows = segment.fast_fields().u64("row").map_err(fault)?;
+            let base = rows.first(0).and_then(|base| u32::try_from(base).ok());
+            let Some(base) = base else {
+                return Err(Error::damaged(&home, "a segment does not say which rows it holds"));
+            };
+            let inverted = segment.inverted_index(field).map_err(fault)?;
+            list.push(Segment { inverted, base, rows: segment.max_doc() });
+        }
+        list.sort_by_key(|segment| segment.base);
+        let mut expected = 0;
+        for segment in &list {
+            if segment.base != expected {
+                return Err(Error::damaged(&home, format!("no segment holds row {expected}")));
+            }
+            expected += segment.rows;
+        }
+        if expected != self.passages {
+            let problem = format!("it holds {expected} rows, the manifest says {}", self.passages);
+            return Err(Error::damaged(&home, problem));
+        }
+        Ok(Segments { field, list })
+    }
+
+    /// How many rows of `readable` hold `term`.
+    pub(super) fn document_frequency(&self, term: &str, readable: &Bitmap) -> Result<u64> {
+        let segments = self.segments()?;
+        let mut total = 0;
+        for segment in &segments.list {
+            let Some(mut postings) = self.postings(segments.field, segment, term)? else {
+                continue;
+            };
+            if readable.is_all() {
+                total += u64::from(postings.doc_freq());
+                continue;
+            }
+            let out = readable.rows() - readable.count();
+            if out <= SOUGHT_ROWS_MAX {
+                // Few are out, as after small changes: those that hold the term are taken off.
+                total += u64::from(postings.doc_freq());
+                let mine = segment.base..segment.base + segment.rows;
+                let mut cursor = Cursor { postings, at: 0, bound: 0.0 };
+                for row in readable.missing().filter(|row| mine.contains(row)) {
+                    total -= u64::from(cursor.seek(row - segment.base).is_some());
+                }
+                continue;
+            }
+            while !postings.docs().is_empty() {
+                let held = postings.docs().iter().filter(|&&d| readable.contains(segment.base + d));
+                total += held.count() as u64;
+                postings.advance();
+            }
+        }
+        Ok(total)
+    }
+
+    pub(super) fn postings(
+        &self,
+        field: Field,
+        segment: &Segment,
+        term: &str,
+    ) -> Result<Option<BlockSegmentPostings>> {
+        let term = Term::from_field_text(field, term);
+        segment
+            .inverted
+            .read_block_postings(&term, IndexRecordOption::WithFreqs)
+            .map_err(|e| Error::io("reading the lexical index in", &self.folder, e))
+    }
+
+    /// The best `depth` of `allowed`, in numbers of this layer.
+    pub(super) fn union(
+        &self,
+        weighted: &[Weighted<'_>],
+        saturation: Saturation,
+        allowed: &Bitmap,
+        depth: usize,
+    ) -> Result<Vec<(u32, f64)>> {
+        let mut union = Union {
+            saturation,
+            lengths: self.lengths.numbers::<u32>()?,
+            allowed,
+            best: Best::new(depth),
+            scores: vec![0.0; WINDOW_ROWS as usize],
+            touched: vec![0; WINDOW_ROWS as usize / 64],
+        };
+        let segments = self.segments()?;
+        for segment in &segments.list {
+            let mut cursors = Vec::with_capacity(weighted.len());
+            for weight in weighted {
+                if let Some(postings) = self.postings(segments.field, segment, weight.term)? {
+                    cursors.push(Cursor { postings, at: 0, bound: weight.bound });
+                }
+            }
+            union.add(segment.base, segment.base + segment.rows, &mut cursors);
+        }
+        Ok(union.best.into_sorted())
+    }
+
+    /// The true score of each of `rows`, which ascend, given to `hear` by its place among them.
+    pub(super) fn score(
+        &self,
+        weighted: &[Weighted<'_>],
+        saturation: Saturation,
+        rows: &[u32],
+        hear: &mut dyn FnMut(usize, f64),
+    ) -> Result<()> {
+        let lengths = self.lengths.numbers::<u32>()?;
+        let segments = self.segments()?;
+        for segment in &segments.list {
+            let end = segment.base + segment.rows;
+            let mine = rows.partition_point(|row| *row < segment.base)
+                ..rows.partition_point(|row| *row < end);
+            for weight in weighted {
+                let Some(postings) = self.postings(segments.field, segment, weight.term)? else {
+                    continue;
+                };
+                let mut cursor = Cursor { postings, at: 0, bound: weight.bound };
+                for at in mine.clone() {
+                    if let Some(tf) = cursor.seek(rows[at] - segment.base) {
+                        hear(at, weight.bound * saturation.share(tf, lengths[rows[at] as usize]));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How often row `own` holds `term`.
+    pub(super) fn frequency(&self, term: &str, own: u32) -> Result<u32> {
+        let segments = self.segments()?;
+        for segment in &segments.list {
+            if !(segment.base..segment.base + segment.rows).contains(&own) {
+                continue;
+            }
+            if let Some(postings) = self.postings(segments.field, segment, term)? {
+                let mut cursor = Cursor { postings, at: 0, bound: 0.0 };
+                return Ok(cursor.seek(own - segment.base).unwrap_or(0));
+            }
+        }
+        Ok(0)
+    }
+}
