@@ -29,6 +29,8 @@ mod filter;
 mod generations;
 #[path = "cli/json.rs"]
 mod json;
+#[path = "cli/latency.rs"]
+mod latency;
 #[path = "cli/leakage.rs"]
 mod leakage;
 #[path = "cli/measure.rs"]

@@ -3,7 +3,9 @@
 mod build;
 mod gc;
 mod init;
+mod latency;
 mod leakage;
+mod load;
 mod measure;
 mod output;
 mod promote;
@@ -34,6 +36,8 @@ pub enum Exit {
     Failed = 1,
     /// A gate failed.
     GateFailed = 2,
+    /// It could not be evaluated, or the sample is too small to tell.
+    CannotTell = 3,
     /// Bad input or usage, or an I/O failure.
     Bad = 4,
 }
@@ -43,7 +47,8 @@ pub enum Exit {
 #[command(
     name = "atlas",
     version,
-    after_help = "Exit codes: 0 done; 1 a check failed; 2 a gate failed; 4 bad input or usage, or an I/O failure.\n\
+    after_help = "Exit codes: 0 done; 1 a check failed; 2 a gate failed; 3 not measured, or too few to tell; \
+                  4 bad input or usage, or an I/O failure.\n\
                   A missing or stale index is built on the way by the commands that need it."
 )]
 struct Cli {
@@ -105,6 +110,8 @@ enum Command {
     Promote(promote::PromoteArgs),
     /// Run the leakage gate: nothing that an asker may not read is retrieved, at any stage
     Leakage(leakage::LeakageArgs),
+    /// Time searches, stage by stage, and compare with targets or an earlier run
+    Latency(latency::LatencyArgs),
 }
 
 /// Parses the arguments, runs the command, and gives its exit code.
@@ -130,6 +137,7 @@ pub fn run() -> ExitCode {
         Command::Why(args) => why::run(args, &cli.global, &mut out),
         Command::Promote(args) => promote::run(args, &cli.global, &mut out),
         Command::Leakage(args) => leakage::run(args, &cli.global, &mut out),
+        Command::Latency(args) => latency::run(args, &cli.global, &mut out),
     };
     let exit = match (done, out.flush()) {
         (Err(fault), _) => {

@@ -123,7 +123,8 @@ pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit>
     let outcome = searcher.retrieve(&request)?;
     if let Some(path) = &project.file.usage_log {
         let log = project.folder.join(path);
-        entry(&project, asker, args, &index, &outcome)?.append(&log)?;
+        entry(&project, asker, args, &index, &outcome)?
+            .append(&log, project.file.usage_log_days)?;
     }
     match global.format {
         Format::Json => out.json(&to_json(&index, &outcome)?),
@@ -168,8 +169,9 @@ fn entry(
         context.push((index.passages().reference(hit.row)?.to_string(), hit.score));
     }
     let digest = &index.manifest().digest;
-    let at_s = since.as_secs();
-    Ok(log::Entry::new(at_s, name, &args.question, digest, &outcome.trace, context))
+    let at_s = since.as_secs_f64();
+    let entry = log::Entry::new(at_s, name, &args.question, digest, &outcome.trace, context);
+    Ok(entry.with_tokens(outcome.tokens()))
 }
 
 /// The score below which the best hit is called a guess: one chance in twenty.

@@ -307,7 +307,7 @@ fn retrieved(
         }
         context.push((index.passages().reference(block.row)?.to_string(), block.score));
     }
-    let entry = log::Entry::new(0, None, &case.question, "", &outcome.trace, context);
+    let entry = log::Entry::new(0.0, None, &case.question, "", &outcome.trace, context);
     let logged = serde_json::to_string(&entry.context).unwrap_or_default();
     let leaked: Vec<String> = case
         .forbidden

@@ -56,6 +56,19 @@ pub enum Entry {
         /// The change that it was used for.
         change: String,
     },
+    /// The targets were acknowledged as they stand.
+    Targets {
+        /// The day, YYYY-MM-DD.
+        date: String,
+        /// Hash of the targets.
+        hash: String,
+        /// Every limit by `name.key`.
+        limits: std::collections::BTreeMap<String, f64>,
+        /// Who acknowledged them.
+        who: String,
+        /// Why they are as they are now.
+        why: String,
+    },
 }
 
 /// Fresh questions owed for each that moved.

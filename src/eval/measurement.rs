@@ -202,7 +202,8 @@ pub fn measure(
     })
 }
 
-fn request(
+/// The request that asks `question` within `scope` and its own filter.
+pub fn request(
     index: &Index,
     settings: &Settings,
     question: &Question,

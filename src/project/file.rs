@@ -40,6 +40,8 @@ pub struct ProjectFile {
     pub usage_log: Option<PathBuf>,
     /// Whether the log holds a keyed hash in place of the asker's id. Default false.
     pub usage_log_pseudonyms: bool,
+    /// Days that the log keeps; older lines go as new ones are written. Default: it keeps all.
+    pub usage_log_days: Option<u32>,
     /// How the corpus is read.
     pub reading: CorpusSettings,
     /// How documents are cut.
@@ -67,6 +69,7 @@ impl Default for ProjectFile {
             default_asker: None,
             usage_log: None,
             usage_log_pseudonyms: false,
+            usage_log_days: None,
             reading: CorpusSettings::default(),
             passage: passage::Settings::default(),
             text: text::Settings::default(),

@@ -1,10 +1,12 @@
 //! Results for people and for machines.
 
 mod labels;
+mod latency;
 mod measure_json;
 mod measure_text;
 mod receipt;
 
+pub use latency::{LatencyReport, latency_json, latency_text, time};
 pub use measure_json::measure_json;
 pub use measure_text::{measure_text, timing_text};
 pub use receipt::Receipt;

@@ -51,6 +51,11 @@ fn help_of_measure() {
 }
 
 #[test]
+fn help_of_latency() {
+    session!().run("latency --help");
+}
+
+#[test]
 fn help_of_leakage() {
     session!().run("leakage --help");
 }
