@@ -9,6 +9,8 @@
     reason = "helpers of tests, which clippy takes for production code"
 )]
 
+#[path = "cli/adoption.rs"]
+mod adoption;
 #[path = "cli/bad_documents.rs"]
 mod bad_documents;
 #[path = "cli/bad_index.rs"]
@@ -39,6 +41,8 @@ mod measure;
 mod pipes;
 #[path = "cli/project.rs"]
 mod project;
+#[path = "cli/scorecard.rs"]
+mod scorecard;
 #[path = "cli/search.rs"]
 mod search;
 #[path = "cli/session.rs"]

@@ -16,6 +16,7 @@ use atlas::search::{Outcome, Request, Retriever, Searcher};
 use atlas::trace::log::Log;
 use clap::Args;
 
+use super::adoption::remarks;
 use super::load::{self, Answered, Plan};
 use super::output::{Output, note};
 use super::search::ModeArg;
@@ -66,6 +67,28 @@ pub struct LatencyArgs {
     /// Make one stage slower, to see that it is found
     #[arg(long, value_name = "STAGE=MS", hide = true)]
     delay: Option<String>,
+}
+
+/// The project's questions in a closed loop, on an open and warm index, as the target of retrieval has it.
+pub fn standard(project: &Project) -> Result<(Run, String)> {
+    let args = LatencyArgs {
+        set: None,
+        mode: ModeArg::Hybrid,
+        repeat: None,
+        warm_up: 1,
+        cold: false,
+        workers: 1,
+        rate: None,
+        arrivals: None,
+        speed: 1.0,
+        log: None,
+        compare: Vec::new(),
+        targets: None,
+        delay: None,
+    };
+    let index = build::ensure(project)?;
+    let ground = ground(project, &args, &index)?;
+    Ok((replay(project, &args, index)?, ground))
 }
 
 /// Times requests; exit code 1 when a target is missed, 3 when that cannot be told.
@@ -143,17 +166,7 @@ pub fn logged(path: &Path) -> Result<(Run, String, Vec<String>)> {
         [one] => format!("usage log, index {}", one.get(..12).unwrap_or(one)),
         many => format!("usage log, {}", counted(many.len(), "index").replace("indexs", "indexes")),
     };
-    let mut remarks = Vec::new();
-    if log.is_synthetic() {
-        remarks.push(
-            "this log was made up; it shows the form and says nothing of any system".to_owned(),
-        );
-    }
-    if let Some(first) = log.unreadable.first() {
-        let n = counted(log.unreadable.len(), "line");
-        remarks.push(format!("{n} of the log could not be read, the first of them line {first}"));
-    }
-    Ok((latency::from_log(&log), ground, remarks))
+    Ok((latency::from_log(&log), ground, remarks(&log)))
 }
 
 /// What the numbers depend on: those of equal grounds can be compared.

@@ -60,6 +60,20 @@ pub fn run(args: &LeakageArgs, global: &Global, out: &mut Output) -> Result<Exit
     Ok(if report.passed() && differences == 0 { Exit::Done } else { Exit::GateFailed })
 }
 
+/// Runs `cases` on the index of `project`, which has a policy.
+pub fn gate(project: &Project, cases: &[leakage::Case]) -> Result<Report> {
+    let Some(policy) = &project.policy else {
+        return Err(Error::invalid("access", "`open`", "the path of a policy"));
+    };
+    let index = Arc::new(build::ensure(project)?);
+    let searcher = Searcher::new(Arc::clone(&index), project.file.search.clone())?;
+    let corpus = project.read_corpus()?;
+    let (settings, embedder) = (project.index_settings(), project.embedder()?);
+    let search = &project.file.search;
+    let plan = Plan { corpus: &corpus, settings: &settings, search, embedder: &embedder, policy };
+    leakage::run(&searcher, &index, &project.askers, &plan, cases)
+}
+
 /// The twin run.
 struct Twins {
     askers: usize,

@@ -1,5 +1,6 @@
 //! The commands, one file each; this file parses arguments and turns results into exit codes.
 
+mod adoption;
 mod build;
 mod gc;
 mod init;
@@ -8,11 +9,14 @@ mod leakage;
 mod load;
 mod measure;
 mod output;
+mod page;
 mod promote;
 mod rollback;
+mod scorecard;
 mod search;
 mod status;
 mod trec;
+mod usage;
 mod verify;
 mod wait;
 mod watch;
@@ -112,6 +116,10 @@ enum Command {
     Leakage(leakage::LeakageArgs),
     /// Time searches, stage by stage, and compare with targets or an earlier run
     Latency(latency::LatencyArgs),
+    /// Show who asks, week by week, from the usage log
+    Adoption(adoption::AdoptionArgs),
+    /// Judge the targets and the gate on one page
+    Scorecard(scorecard::ScorecardArgs),
 }
 
 /// Parses the arguments, runs the command, and gives its exit code.
@@ -138,6 +146,8 @@ pub fn run() -> ExitCode {
         Command::Promote(args) => promote::run(args, &cli.global, &mut out),
         Command::Leakage(args) => leakage::run(args, &cli.global, &mut out),
         Command::Latency(args) => latency::run(args, &cli.global, &mut out),
+        Command::Adoption(args) => adoption::run(args, &cli.global, &mut out),
+        Command::Scorecard(args) => scorecard::run(args, &cli.global, &mut out),
     };
     let exit = match (done, out.flush()) {
         (Err(fault), _) => {

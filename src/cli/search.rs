@@ -1,20 +1,16 @@
 //! `atlas search`.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use atlas::access::Asker;
 use atlas::corpus::Place;
 use atlas::error::Result;
 use atlas::index::{Filter, Index};
-use atlas::project::Project;
-use atlas::search::{ContextBlock, DensePath, Mode, Outcome, Request, Retriever as _, Searcher};
-use atlas::trace::log;
+use atlas::search::{ContextBlock, DensePath, Mode, Outcome, Request, Searcher};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::output::{Output, note, one_line, width};
-use super::{Exit, Format, Global, build, project};
+use super::{Exit, Format, Global, build, project, usage};
 
 /// Arguments of `search`.
 #[derive(Debug, Args)]
@@ -120,12 +116,8 @@ pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit>
     let scope =
         if scope.readable().count() == 0 { scope } else { index.narrow(&scope, &filter)? };
     let request = refine(args, Request::new(args.question.clone(), scope), &settings)?;
-    let outcome = searcher.retrieve(&request)?;
-    if let Some(path) = &project.file.usage_log {
-        let log = project.folder.join(path);
-        entry(&project, asker, args, &index, &outcome)?
-            .append(&log, project.file.usage_log_days)?;
-    }
+    let outcome = usage::retrieve(&project, asker, &searcher, &request)?;
+    usage::record(&project, asker, &args.question, &index, &outcome, &[])?;
     match global.format {
         Format::Json => out.json(&to_json(&index, &outcome)?),
         Format::Text => text(args, &searcher, &request, &outcome, out)?,
@@ -146,32 +138,6 @@ fn refine(
         request = request.min_score(min_score)?;
     }
     Ok(request)
-}
-
-/// The request as the usage log holds it.
-fn entry(
-    project: &Project,
-    asker: Option<&Asker>,
-    args: &SearchArgs,
-    index: &Index,
-    outcome: &Outcome,
-) -> Result<log::Entry> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let name = asker.map(|asker| {
-        // The same log must give the same name, however the project was named.
-        let folder = project.folder.canonicalize().unwrap_or_else(|_| project.folder.clone());
-        let key = folder.to_string_lossy().into_owned();
-        let hidden = project.file.usage_log_pseudonyms;
-        if hidden { log::pseudonym(&asker.id, &key) } else { asker.id.clone() }
-    });
-    let mut context = Vec::with_capacity(outcome.context.len());
-    for hit in &outcome.context {
-        context.push((index.passages().reference(hit.row)?.to_string(), hit.score));
-    }
-    let digest = &index.manifest().digest;
-    let at_s = since.as_secs_f64();
-    let entry = log::Entry::new(at_s, name, &args.question, digest, &outcome.trace, context);
-    Ok(entry.with_tokens(outcome.tokens()))
 }
 
 /// The score below which the best hit is called a guess: one chance in twenty.

@@ -51,6 +51,9 @@ pub struct Case {
     /// Why the case is here.
     #[serde(default)]
     pub notes: String,
+    /// Its line in the file, from 1.
+    #[serde(skip)]
+    pub line: u64,
 }
 
 #[derive(Deserialize)]
@@ -80,7 +83,8 @@ pub fn read(path: &Path, askers: &Askers) -> Result<Vec<Case>> {
     })?;
     let mut cases: Vec<Case> = Vec::with_capacity(file.cases.len());
     for spanned in file.cases {
-        let (line, case) = (spanned.referenced.line(), spanned.value);
+        let (line, mut case) = (spanned.referenced.line(), spanned.value);
+        case.line = line;
         let fault =
             |problem: String, help: String| Err(Error::input(path, Some(line), problem, help));
         if cases.iter().any(|known| known.id == case.id) {

@@ -6,6 +6,7 @@
 //! the **ranking**, the reranked list to the pipeline's depth, folded to the unit that the judgments
 //! name.
 
+pub mod adoption;
 pub mod apart;
 pub mod bootstrap;
 pub mod compare;
@@ -16,9 +17,12 @@ pub mod leakage;
 pub mod ledger;
 pub mod measurement;
 pub mod measures;
+pub mod posterior;
 pub mod promote;
 pub mod questions;
 pub mod ragas;
+pub mod ratings;
+pub mod scorecard;
 mod set_text;
 pub mod statistics;
 pub mod sweep;

@@ -87,7 +87,7 @@ pub fn latency_text(report: &LatencyReport<'_>) -> String {
     out
 }
 
-fn load_text(run: &Run) -> String {
+pub(super) fn load_text(run: &Run) -> String {
     let (n, questions) = (run.requests.len(), run.questions());
     let asked = format!("{} of {}", counted(n, "request"), counted(questions, "distinct question"));
     let how = match &run.load {

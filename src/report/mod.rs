@@ -1,15 +1,27 @@
 //! Results for people and for machines.
 
+mod adoption;
+mod cases;
+mod html;
+mod junit;
 mod labels;
 mod latency;
+mod markdown;
 mod measure_json;
 mod measure_text;
 mod receipt;
+mod scorecard;
 
+pub use adoption::{AdoptionReport, adoption_json, adoption_text};
+pub use cases::{Case, Outcome as CaseOutcome, of_leakage, of_questions, of_scorecard};
+pub use html::{Arrived, Drill, Page, Quality, Rung, html};
+pub use junit::{annotations, junit};
 pub use latency::{LatencyReport, latency_json, latency_text, time};
+pub use markdown::markdown;
 pub use measure_json::measure_json;
 pub use measure_text::{measure_text, timing_text};
 pub use receipt::Receipt;
+pub use scorecard::{scorecard_json, scorecard_text};
 
 use crate::eval::measurement::Measurement;
 use crate::format::Manifest;

@@ -197,7 +197,11 @@ impl Entry {
     /// Whether times are numbers that a clock can give.
     fn is_sound(&self) -> bool {
         let fine = |value: f64| value.is_finite() && value >= 0.0;
-        fine(self.at_s) && fine(self.total_us) && self.stages_us.iter().all(|(_, us)| fine(*us))
+        // The year 5138: what is later was not written by a clock.
+        fine(self.at_s)
+            && self.at_s < 1e11
+            && fine(self.total_us)
+            && self.stages_us.iter().all(|(_, us)| fine(*us))
     }
 }
 

@@ -56,6 +56,16 @@ fn help_of_latency() {
 }
 
 #[test]
+fn help_of_adoption() {
+    session!().run("adoption --help");
+}
+
+#[test]
+fn help_of_scorecard() {
+    session!().run("scorecard --help");
+}
+
+#[test]
 fn help_of_leakage() {
     session!().run("leakage --help");
 }

@@ -35,6 +35,8 @@ fn the_projects_own_targets_are_read() {
     assert_eq!((limits["latency.p50_at_most"], limits["latency.p95_at_most"]), (4.0, 10.0));
     assert_eq!(limits["adoption.at_least"], 0.5);
     assert_eq!(targets.expected.unwrap().retrieve, (10.0, 40.0));
+    let ledger = super::super::ledger::read(&path.with_file_name("ledger.jsonl")).unwrap();
+    assert!(targets.moved(&ledger).is_empty(), "{:?}", targets.moved(&ledger));
 }
 
 #[test]

@@ -1,0 +1,85 @@
+//! The usage log, where a project keeps one: a line a request, of `search` and of `ask`.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use atlas::access::Asker;
+use atlas::error::Result;
+use atlas::index::Index;
+use atlas::project::Project;
+use atlas::search::{Outcome, Request, Retriever as _, Searcher};
+use atlas::trace::Trace;
+use atlas::trace::log::{self, Entry};
+
+/// Searches; a request that fails is logged with the time that it took to fail.
+pub fn retrieve(
+    project: &Project,
+    asker: Option<&Asker>,
+    searcher: &Searcher,
+    request: &Request,
+) -> Result<Outcome> {
+    let began = Instant::now();
+    let found = searcher.retrieve(request);
+    if found.is_err() && project.file.usage_log.is_some() {
+        let mut entry =
+            entry(project, asker, request.question(), searcher.index(), &Outcome::default())?;
+        entry.total_us = began.elapsed().as_secs_f64() * 1e6;
+        entry.failed = true;
+        append(project, &entry)?;
+    }
+    found
+}
+
+/// Logs a request that was answered. `after` are the stages that followed the search, with their
+/// microseconds.
+pub fn record(
+    project: &Project,
+    asker: Option<&Asker>,
+    question: &str,
+    index: &Index,
+    outcome: &Outcome,
+    after: &[(&str, f64)],
+) -> Result<()> {
+    if project.file.usage_log.is_none() {
+        return Ok(());
+    }
+    let mut entry = entry(project, asker, question, index, outcome)?;
+    for (name, us) in after {
+        entry.stages_us.push(((*name).to_owned(), *us));
+        entry.total_us += us;
+    }
+    append(project, &entry)
+}
+
+fn append(project: &Project, entry: &Entry) -> Result<()> {
+    let Some(path) = &project.file.usage_log else { return Ok(()) };
+    entry.append(&project.folder.join(path), project.file.usage_log_days)
+}
+
+fn entry(
+    project: &Project,
+    asker: Option<&Asker>,
+    question: &str,
+    index: &Index,
+    outcome: &Outcome,
+) -> Result<Entry> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let name = asker.map(|asker| {
+        let hidden = project.file.usage_log_pseudonyms;
+        if hidden { log::pseudonym(&asker.id, &key(project)) } else { asker.id.clone() }
+    });
+    let mut context = Vec::with_capacity(outcome.context.len());
+    for hit in &outcome.context {
+        context.push((index.passages().reference(hit.row)?.to_string(), hit.score));
+    }
+    let digest = &index.manifest().digest;
+    let trace: &Trace = &outcome.trace;
+    let entry = Entry::new(since.as_secs_f64(), name, question, digest, trace, context);
+    Ok(entry.with_tokens(outcome.tokens()))
+}
+
+/// The key of the project's pseudonyms: its folder, so that the same log gives the same name however
+/// the project was named.
+pub fn key(project: &Project) -> String {
+    let folder = project.folder.canonicalize().unwrap_or_else(|_| project.folder.clone());
+    folder.to_string_lossy().into_owned()
+}
