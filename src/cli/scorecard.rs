@@ -339,13 +339,13 @@ fn coverage_row(args: &ScorecardArgs, target: &Target, notes: &mut Vec<String>) 
     Ok(row)
 }
 
-/// Paths as seen from here, so that a code host finds them.
+/// Paths as seen from here, without detours, so that a code host finds them.
 fn relative(cases: &mut [Case]) {
-    let Ok(here) = std::env::current_dir() else { return };
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    let Ok(here) = here else { return };
     for case in cases {
-        if let Ok(inside) = case.path.strip_prefix(&here) {
-            case.path = inside.to_owned();
-        } else if let Ok(inside) = case.path.strip_prefix(".") {
+        let whole = case.path.canonicalize().ok();
+        if let Some(inside) = whole.as_deref().and_then(|whole| whole.strip_prefix(&here).ok()) {
             case.path = inside.to_owned();
         }
     }

@@ -149,9 +149,11 @@ fn scorecard_files() {
     };
     assert_eq!(
         undated(s.read("again.xml"))[3..],
-        undated(cases)[3..],
+        undated(cases.clone())[3..],
         "equal results are equal bytes"
     );
+    let place = "name=\"leak-001\" file=\"evals/distributor/leakage.yaml\" line=\"";
+    assert!(cases.contains(place), "the path goes straight to the file");
     assert!(
         s.read("summary.md").contains("| leakage | at most 0 cases | 0 of 40 | yes | **passed** |")
     );
