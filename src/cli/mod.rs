@@ -11,6 +11,7 @@ mod measure;
 mod output;
 mod page;
 mod promote;
+mod rebuild;
 mod rollback;
 mod scorecard;
 mod search;
@@ -97,7 +98,7 @@ enum Command {
     /// Show what is indexed, all generations and their sizes, and which files changed since
     Status,
     /// Read every byte of the index and check it
-    Verify,
+    Verify(verify::VerifyArgs),
     /// Remove old generations, and what killed builds left
     Gc(gc::GcArgs),
     /// Go back to an older generation, under the policy of today
@@ -136,7 +137,7 @@ pub fn run() -> ExitCode {
         Command::Init(args) => init::run(args, &cli.global, &mut out),
         Command::Build(args) => build::run(args, &cli.global, &mut out),
         Command::Status => status::run(&cli.global, &mut out),
-        Command::Verify => verify::run(&cli.global, &mut out),
+        Command::Verify(args) => verify::run(&args, &cli.global, &mut out),
         Command::Gc(args) => gc::run(args, &cli.global, &mut out),
         Command::Rollback(args) => rollback::run(args, &cli.global, &mut out),
         Command::Search(args) => search::run(args, &cli.global, &mut out),

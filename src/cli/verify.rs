@@ -10,8 +10,19 @@ use super::{Exit, Format, Global, project};
 /// Rows of the index that the graph is asked for, at most.
 const SAMPLE: usize = 200;
 
+/// Arguments of `verify`.
+#[derive(Debug, clap::Args)]
+pub struct VerifyArgs {
+    /// Build the corpus from nothing beside it, and compare what the two hold and find
+    #[arg(long)]
+    against_rebuild: bool,
+}
+
 /// Checks the index; exit code 1 when something is wrong with it.
-pub fn run(global: &Global, out: &mut Output) -> Result<Exit> {
+pub fn run(args: &VerifyArgs, global: &Global, out: &mut Output) -> Result<Exit> {
+    if args.against_rebuild {
+        return super::rebuild::run(global, out);
+    }
     let project = project(global)?;
     let mut recall = None;
     let checks = match project.open_index() {

@@ -23,6 +23,7 @@ pub mod questions;
 pub mod ragas;
 pub mod ratings;
 pub mod scorecard;
+pub mod rebuild;
 mod set_text;
 pub mod statistics;
 pub mod sweep;

@@ -25,6 +25,7 @@ pub use layout::{Layout, Run};
 pub use manifest::{FileEntry, GraphState, Layer, Manifest, PartEntry, SourceFile};
 pub use map::MappedFile;
 pub use part::{Part, Section};
+pub(crate) use store::sync_folder;
 pub use store::{BuildLock, Generation, KEPT_BEFORE_CURRENT, Store};
 pub use write::PartWriter;
 

@@ -139,7 +139,13 @@ impl Store {
 
     /// Takes the right to build; another builder at work is an error that says so.
     pub fn lock(&self) -> Result<BuildLock> {
-        disk::create_folders(&self.folder).map_err(|e| Error::io("creating", &self.folder, e))?;
+        if !self.folder.is_dir() {
+            let made = disk::create_folders(&self.folder);
+            made.map_err(|e| Error::io("creating", &self.folder, e))?;
+            if let Some(parent) = self.folder.parent().filter(|parent| parent.is_dir()) {
+                sync_folder(parent)?;
+            }
+        }
         let path = self.folder.join(LOCK_FILE);
         disk::boundary(Change::CreateFile, &path).map_err(|e| Error::io("opening", &path, e))?;
         let mut file = File::options()
@@ -203,6 +209,8 @@ impl Store {
         let line = format!("{name} {}\n", blake3::hash(&text).to_hex());
         let temporary = self.folder.join(CURRENT_NEW);
         write_synced(&temporary, line.as_bytes())?;
+        // The name of the generation's own folder must last before CURRENT may state it.
+        sync_folder(&self.folder)?;
         let current = self.folder.join(CURRENT_FILE);
         disk::rename(&temporary, &current).map_err(|e| Error::io("renaming to", &current, e))?;
         sync_folder(&self.folder)?;
@@ -285,6 +293,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {
     disk::write_synced(path, bytes).map_err(|e| Error::io("writing", path, e))
 }
 
-pub(super) fn sync_folder(folder: &Path) -> Result<()> {
+/// Makes the names in `folder` last, where the system knows how.
+pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
     disk::sync_folder(folder).map_err(|e| Error::io("syncing", folder, e))
 }

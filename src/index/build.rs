@@ -12,7 +12,7 @@ use crate::corpus::{Corpus, FileRecord, Noted, Skipped};
 use crate::error::Result;
 use crate::format::{
     BuildLock, FORMAT_VERSION, Generation, GraphState, Layer, Manifest, Part, SourceFile, Store,
-    link_file,
+    disk, link_file, sync_folder,
 };
 use crate::lexical::LexicalIndex;
 use crate::passage::store::PassageStore;
@@ -192,6 +192,16 @@ pub(super) struct Draft<'d> {
     pub(super) analyzer: &'d Analyzer,
     pub(super) embedder: &'d dyn Embedder,
     pub(super) policy: Option<&'d Policy>,
+    committed: bool,
+}
+
+impl Drop for Draft<'_> {
+    /// What failed leaves nothing behind: a disk that is full would stay so.
+    fn drop(&mut self) {
+        if !self.committed {
+            let _ = disk::remove_folder(&self.folder);
+        }
+    }
 }
 
 impl<'d> Draft<'d> {
@@ -205,19 +215,23 @@ impl<'d> Draft<'d> {
         policy: Option<&'d Policy>,
     ) -> Result<Self> {
         let (number, folder) = store.next(lock)?;
-        Ok(Self { lock, store, number, folder, settings, analyzer, embedder, policy })
+        let committed = false;
+        Ok(Self { lock, store, number, folder, settings, analyzer, embedder, policy, committed })
     }
 
     /// Counts and hashes what `layers` hold, and makes the generation current. A graph without a
     /// measured recall is measured.
     pub(super) fn commit(
-        self,
+        mut self,
         layers: Vec<Layer>,
         graph: Option<GraphState>,
         sources: Vec<SourceFile>,
         told: Told<'_>,
         progress: &mut dyn Progress,
     ) -> Result<Manifest> {
+        for layer in &layers {
+            sync_folder(&self.folder.join(&layer.folder))?;
+        }
         let passages = PassageStore::open(&self.folder, &layers)?;
         let policy = self.policy.map_or_else(|| OPEN.to_owned(), |policy| policy.hash().to_owned());
         let (analyzer, passage) = (self.analyzer.id(), self.settings.passage_id());
@@ -259,6 +273,8 @@ impl<'d> Draft<'d> {
             }
         }
         progress.step("commit");
+        // From here on it may be current, whatever fails.
+        self.committed = true;
         self.store.commit(self.lock, &manifest)?;
         Ok(manifest)
     }
