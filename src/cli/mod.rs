@@ -137,7 +137,7 @@ pub fn run() -> ExitCode {
         Command::Init(args) => init::run(args, &cli.global, &mut out),
         Command::Build(args) => build::run(args, &cli.global, &mut out),
         Command::Status => status::run(&cli.global, &mut out),
-        Command::Verify(args) => verify::run(&args, &cli.global, &mut out),
+        Command::Verify(args) => verify::run(args, &cli.global, &mut out),
         Command::Gc(args) => gc::run(args, &cli.global, &mut out),
         Command::Rollback(args) => rollback::run(args, &cli.global, &mut out),
         Command::Search(args) => search::run(args, &cli.global, &mut out),
