@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused something.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("{doing} {}: {source}{}", path.display(), way_out(refusal(source)))]
     Io {
         /// What was being done, as a participle: `reading`, `creating`.
         doing: &'static str,
@@ -159,6 +159,28 @@ impl Error {
     }
 }
 
+/// What to do about a refusal of the operating system; empty where its own words must do.
+fn refusal(fault: &io::Error) -> &'static str {
+    use io::ErrorKind::{
+        FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+    };
+    // These have no kind of their own yet: EIO, ENFILE, EMFILE.
+    match fault.raw_os_error() {
+        Some(5) if cfg!(unix) => return "check the disk",
+        Some(23 | 24) if cfg!(unix) => return "allow more open files (`ulimit -n`)",
+        _ => {}
+    }
+    match fault.kind() {
+        StorageFull | QuotaExceeded => {
+            "free some space, or keep the index elsewhere (`--index DIR`)"
+        }
+        FileTooLarge => "allow larger files (`ulimit -f`)",
+        ReadOnlyFilesystem => "keep the index elsewhere (`--index DIR`)",
+        PermissionDenied => "give this user the permission, or run as one who has it",
+        _ => "",
+    }
+}
+
 /// `path:line`, or the path alone.
 struct Place<'a> {
     path: &'a Path,
@@ -285,6 +307,26 @@ mod tests {
         assert_eq!(fault.to_string(), "a/b.md:3: no closing `---`; close the front matter");
         let fault = Error::invalid("-k", 0, "a whole number from 1 to 100");
         assert_eq!(fault.to_string(), "-k is 0; expected a whole number from 1 to 100");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_refusal_of_the_system_says_the_way_out() {
+        for (number, way_out) in [
+            (5, "check the disk"),
+            (13, "permission"),
+            (24, "`ulimit -n`"),
+            (27, "`ulimit -f`"),
+            (28, "free some space"),
+            (30, "`--index DIR`"),
+        ] {
+            let fault = Error::io("writing", "a.part", io::Error::from_raw_os_error(number));
+            let fault = fault.to_string();
+            let (said, told) = fault.split_once("; ").unwrap();
+            assert!(said.starts_with("writing a.part: ") && told.contains(way_out), "{fault}");
+        }
+        let fault = Error::io("reading", "a", io::Error::from_raw_os_error(2)).to_string();
+        assert!(!fault.contains(';'), "{fault}");
     }
 
     #[test]

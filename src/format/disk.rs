@@ -25,6 +25,8 @@ pub(crate) enum Change {
     Copy,
     /// The bytes of a file must outlive the power.
     SyncFile,
+    /// A folder is opened, to be synced.
+    OpenFolder,
     /// The names in a folder must outlive the power.
     SyncFolder,
     /// A file gets another name.
@@ -117,10 +119,43 @@ pub(crate) fn sync_file(path: &Path) -> Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Syncs the names in `folder`; nothing where the system has no such call.
+/// A folder whose names can be synced, with nothing left to open: whoever has a name to change that must
+/// not be left in doubt opens the folder first.
+#[derive(Debug)]
+pub(crate) struct Names {
+    open: Option<File>,
+    folder: PathBuf,
+}
+
+impl Names {
+    /// Opens `folder`; nothing where the system cannot sync a folder.
+    pub(crate) fn of(folder: &Path) -> Result<Self> {
+        boundary(Change::OpenFolder, folder)?;
+        let open = if cfg!(unix) { Some(File::open(folder)?) } else { None };
+        Ok(Self { open, folder: folder.to_owned() })
+    }
+
+    /// Returns when the names would outlive a loss of power.
+    pub(crate) fn sync(&self) -> Result<()> {
+        boundary(Change::SyncFolder, &self.folder)?;
+        self.open.as_ref().map_or(Ok(()), File::sync_all)
+    }
+}
+
+/// Syncs the names in `folder`.
 pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
-    boundary(Change::SyncFolder, folder)?;
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    Names::of(folder)?.sync()
+}
+
+/// Syncs the names in `folder` and in every folder below it.
+pub(crate) fn sync_folders(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_folders(&entry.path())?;
+        }
+    }
+    sync_folder(folder)
 }
 
 /// Makes a folder, whose parent must exist.
@@ -129,13 +164,22 @@ pub(crate) fn create_folder(path: &Path) -> Result<()> {
     fs::create_dir(path)
 }
 
-/// Makes a folder and those above it; one that exists is left as it is.
+/// Makes a folder and those above it, and syncs their names; one that exists is left as it is.
 pub(crate) fn create_folders(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
     }
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+    if let Some(above) = above {
+        create_folders(above)?;
+    }
     boundary(Change::CreateFolder, path)?;
-    fs::create_dir_all(path)
+    match fs::create_dir(path) {
+        // Another process was faster.
+        Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+        made => made?,
+    }
+    sync_folder(above.unwrap_or(Path::new(".")))
 }
 
 /// Gives `from` the name `to`, in place of a file of that name.

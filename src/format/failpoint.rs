@@ -117,11 +117,11 @@ pub(super) fn pass(
 
 /// Whether the error `number` can come of `change`; `first` at the boundary that it was set at.
 fn concerns(number: i32, change: Change, first: bool) -> bool {
-    use Change::{Copy, CreateFile, CreateFolder, Link, SyncFile, SyncFolder, Write};
+    use Change::{Copy, CreateFile, CreateFolder, Link, OpenFolder, SyncFile, Write};
     match number {
         EIO => first,
         ENOSPC => matches!(change, CreateFolder | CreateFile | Write | Link | Copy | SyncFile),
-        EMFILE => matches!(change, CreateFile | Copy | SyncFolder),
+        EMFILE => matches!(change, CreateFile | Copy | OpenFolder),
         _ => true,
     }
 }

@@ -145,7 +145,29 @@ impl Layer {
     }
 }
 
+/// The most components of an embedding; no model comes near.
+const DIM_MAX: usize = 1 << 16;
+
+/// The most rows, blocks or documents: their numbers have 32 bits.
+const ROWS_MAX: usize = u32::MAX as usize;
+
 impl Manifest {
+    /// What no index can be, in words: counts that the number of a row cannot reach, so that no sum and
+    /// no product of them can overflow.
+    pub(super) fn fault(&self) -> Option<String> {
+        let stored =
+            self.layers.iter().fold(0_usize, |sum, layer| sum.saturating_add(layer.passages));
+        let counts = [
+            ("documents", self.documents, ROWS_MAX),
+            ("blocks", self.blocks, ROWS_MAX),
+            ("passages", self.passages, ROWS_MAX),
+            ("passages of all layers", stored, ROWS_MAX),
+            ("dim", self.dim, DIM_MAX),
+        ];
+        let (name, count, _) = counts.into_iter().find(|(_, count, most)| count > most)?;
+        Some(format!("`{name}` is {count}, which no index can have"))
+    }
+
     /// Bytes of all files of the generation, the manifest apart. Files that older generations share are
     /// counted whole.
     pub fn size_bytes(&self) -> u64 {

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use super::disk::{self, Change, Output};
@@ -38,9 +39,34 @@ pub struct Generation {
     _held: File,
 }
 
-/// A builder's exclusive right to write the next generation; released when dropped or killed.
+/// A builder's exclusive right to write the next generation; released when dropped or killed. A
+/// generation that was begun and not committed is removed with it, so that a build that a full disk ended
+/// leaves as much room as it found; what a killed one left, the next one removes.
 #[derive(Debug)]
-pub struct BuildLock(#[expect(dead_code, reason = "held for its lock")] File);
+pub struct BuildLock {
+    _held: File,
+    store: Store,
+    begun: Mutex<Option<u64>>,
+}
+
+impl BuildLock {
+    fn begun(&self, generation: Option<u64>) {
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = generation;
+    }
+}
+
+impl Drop for BuildLock {
+    fn drop(&mut self) {
+        let begun = self.begun.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        // Never one that is current, whatever the system said of the rename.
+        if let Some(number) = begun
+            && self.store.current_number() != Some(number)
+        {
+            let _ = remove_generation(&self.store.folder.join(generation_name(number)));
+            let _ = disk::remove_file(&self.store.folder.join(CURRENT_NEW));
+        }
+    }
+}
 
 impl Store {
     /// The store in `folder`, which need not exist yet.
@@ -170,13 +196,13 @@ impl Store {
         file.write_all(own.as_bytes())
             .and_then(|()| file.set_len(own.len() as u64))
             .map_err(|e| Error::io("writing", &path, e))?;
-        Ok(BuildLock(file.into_file()))
+        Ok(BuildLock { _held: file.into_file(), store: self.clone(), begun: Mutex::new(None) })
     }
 
     /// Makes the empty folder of the next generation, and clears away what a killed build left: every
     /// folder with a number above the current one. While `CURRENT` cannot be read, only folders without
     /// a manifest are known to be of no use.
-    pub fn next(&self, _lock: &BuildLock) -> Result<(u64, PathBuf)> {
+    pub fn next(&self, lock: &BuildLock) -> Result<(u64, PathBuf)> {
         let current = self.current_number();
         let mut last = current.unwrap_or(0);
         for (number, folder) in self.folders()? {
@@ -192,12 +218,14 @@ impl Store {
         }
         let folder = self.folder.join(generation_name(last + 1));
         disk::create_folder(&folder).map_err(|e| Error::io("creating", &folder, e))?;
+        lock.begun(Some(last + 1));
         disk::restrict(&folder).map_err(|e| Error::io("restricting", &folder, e))?;
+        sync_folder(&self.folder)?;
         Ok((last + 1, folder))
     }
 
     /// Writes the manifest of a finished generation and makes it current: the one commit point.
-    pub fn commit(&self, _lock: &BuildLock, manifest: &Manifest) -> Result<()> {
+    pub fn commit(&self, lock: &BuildLock, manifest: &Manifest) -> Result<()> {
         let name = generation_name(manifest.generation);
         let folder = self.folder.join(&name);
         let path = folder.join(MANIFEST_FILE);
@@ -205,15 +233,18 @@ impl Store {
             .map_err(|e| Error::io("writing", &path, io::Error::other(e)))?;
         text.push(b'\n');
         write_synced(&path, &text)?;
-        sync_folder(&folder)?;
+        disk::sync_folders(&folder).map_err(|e| Error::io("syncing", &folder, e))?;
         let line = format!("{name} {}\n", blake3::hash(&text).to_hex());
         let temporary = self.folder.join(CURRENT_NEW);
         write_synced(&temporary, line.as_bytes())?;
         // The name of the generation's own folder must last before CURRENT may state it.
         sync_folder(&self.folder)?;
         let current = self.folder.join(CURRENT_FILE);
+        let names = disk::Names::of(&self.folder);
+        let names = names.map_err(|e| Error::io("opening", &self.folder, e))?;
         disk::rename(&temporary, &current).map_err(|e| Error::io("renaming to", &current, e))?;
-        sync_folder(&self.folder)?;
+        lock.begun(None);
+        names.sync().map_err(|e| Error::io("syncing", &self.folder, e))?;
         // It is current now, whatever becomes of the older ones: the next commit tries again.
         let _ = self.collect(manifest.generation, self.keep);
         Ok(())
@@ -260,8 +291,9 @@ pub(super) fn parse(path: &Path, text: &[u8], hash: Option<&str>) -> Result<Mani
     if hash.is_some_and(|hash| blake3::hash(text).to_hex().as_str() != hash) {
         return Err(Error::damaged(path, "it does not match the hash that CURRENT states"));
     }
-    serde_json::from_slice(text)
-        .map_err(|e| Error::damaged(path, format!("it is no manifest: {e}")))
+    let manifest: Manifest = serde_json::from_slice(text)
+        .map_err(|e| Error::damaged(path, format!("it is no manifest: {e}")))?;
+    manifest.fault().map_or(Ok(manifest), |fault| Err(Error::damaged(path, fault)))
 }
 
 /// Removes a generation's folder, the manifest first: a folder without one is what is left of a build

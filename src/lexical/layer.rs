@@ -92,19 +92,28 @@ impl LexicalLayer {
     }
 
     pub(super) fn segments(&self) -> Result<&Segments> {
-        let opened = self.opened.get_or_init(|| {
-            self.verify().and_then(|()| self.open_segments()).map_err(|fault| match fault {
-                Error::Damaged { path, problem, .. } => (path, problem),
-                other => (self.folder.clone(), other.to_string()),
-            })
-        });
+        let opened = match self.opened.get() {
+            Some(opened) => opened,
+            None => {
+                let opened = match self.verify().and_then(|()| self.open_segments()) {
+                    Ok(segments) => Ok(segments),
+                    Err(Error::Damaged { path, problem, .. }) => Err((path, problem)),
+                    // What the system refuses now it may grant the next search.
+                    Err(other) => return Err(other),
+                };
+                self.opened.get_or_init(|| opened)
+            }
+        };
         opened.as_ref().map_err(|(path, problem)| Error::damaged(path, problem.clone()))
     }
 
     fn open_segments(&self) -> Result<Segments> {
         let home = self.folder.join(FOLDER);
-        let fault = |e: tantivy::TantivyError| Error::damaged(&home, e.to_string());
-        let index = Index::open(Folder(home.clone())).map_err(fault)?;
+        let own = Folder::at(home.clone());
+        let fault = |e: tantivy::TantivyError| {
+            own.refusal("opening").unwrap_or_else(|| Error::damaged(&home, e.to_string()))
+        };
+        let index = Index::open(own.clone()).map_err(fault)?;
         let (_, field, _) = schema();
         let mut list = Vec::new();
         let reader = index

@@ -76,6 +76,7 @@ impl TokenStream for Split<'_> {
 /// Writes the lexical index of one layer.
 pub struct LexicalWriter {
     folder: PathBuf,
+    home: Folder,
     writer: IndexWriter,
     terms: Field,
     row: Field,
@@ -95,13 +96,13 @@ impl LexicalWriter {
         let home = folder.join(FOLDER);
         disk::create_folder(&home).map_err(|e| Error::io("creating", &home, e))?;
         let (schema, terms, row) = schema();
-        let fault = |e: tantivy::TantivyError| write_fault(&home, e);
-        let index =
-            Index::create(Folder(home.clone()), schema, IndexSettings::default()).map_err(fault)?;
+        let own = Folder::at(home);
+        let fault = |e: tantivy::TantivyError| write_fault(&own, e);
+        let index = Index::create(own.clone(), schema, IndexSettings::default()).map_err(fault)?;
         index.tokenizers().register(SPLITTER, TextAnalyzer::from(Splitter));
         let writer = index.writer_with_num_threads(1, SEGMENT_BUDGET_BYTES).map_err(fault)?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
-        Ok(Self { folder, writer, terms, row, lengths: Vec::new() })
+        Ok(Self { folder, home: own, writer, terms, row, lengths: Vec::new() })
     }
 
     /// Adds the next row: its terms separated by newlines, and how many they are.
@@ -111,7 +112,7 @@ impl LexicalWriter {
         document.add_u64(self.row, self.lengths.len() as u64);
         self.lengths.push(count);
         let added = self.writer.add_document(document);
-        added.map(|_| ()).map_err(|e| write_fault(&self.folder, e))
+        added.map(|_| ()).map_err(|e| write_fault(&self.home, e))
     }
 
     /// Ends the segment, so that a test can have several.
@@ -123,8 +124,8 @@ impl LexicalWriter {
     /// Writes everything and gives the manifest's entries: the lengths and tantivy's files.
     pub fn finish(mut self) -> Result<(PartEntry, Vec<FileEntry>)> {
         let home = self.folder.join(FOLDER);
-        self.writer.commit().map_err(|e| write_fault(&home, e))?;
-        self.writer.wait_merging_threads().map_err(|e| write_fault(&home, e))?;
+        self.writer.commit().map_err(|e| write_fault(&self.home, e))?;
+        self.writer.wait_merging_threads().map_err(|e| write_fault(&self.home, e))?;
         let mut part = PartWriter::create(&self.folder.join("lengths.part"), LENGTHS_KIND)?;
         part.section("lengths", bytemuck::cast_slice(&self.lengths))?;
         let files = list(&home)?;
@@ -134,12 +135,10 @@ impl LexicalWriter {
     }
 }
 
-fn write_fault(folder: &Path, fault: tantivy::TantivyError) -> Error {
-    let source = match fault {
-        tantivy::TantivyError::IoError(inner) => disk::same_fault(&inner),
-        other => std::io::Error::other(other),
-    };
-    Error::io("writing the lexical index in", folder, source)
+/// What the operating system refused, where it did; else what tantivy says.
+fn write_fault(folder: &Folder, fault: tantivy::TantivyError) -> Error {
+    let own = |e| Error::io("writing the lexical index in", folder.path(), e);
+    folder.refusal("writing").unwrap_or_else(|| own(std::io::Error::other(fault)))
 }
 
 /// Every file of tantivy's, with length and checksum, by name. Its own bookkeeping for deleting

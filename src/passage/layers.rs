@@ -1,5 +1,6 @@
 //! The passages of a generation: its layers read as one store.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,6 +35,11 @@ impl PassageStore {
         let mut texts_from = 0;
         for layer in layers {
             let store = StoreLayer::open(&folder.join(&layer.folder), &layer.store)?;
+            let (said, found) = (layer.passages, store.passages_len()? as usize);
+            if said != found {
+                let problem = format!("the manifest says {said} passages, {found} are stored");
+                return Err(Error::damaged(store.path(), problem));
+            }
             let bytes = store.texts_bytes();
             stores.push(Stored { store, texts_from });
             texts_from += bytes;
@@ -99,7 +105,7 @@ impl PassageStore {
         let Stored { store, texts_from } = &self.layers[layer];
         let mut record = store.passage(own)?;
         record.block = self.number(&self.blocks, layer, record.block, "block")?;
-        record.text_start += texts_from;
+        record.text_start = record.text_start.saturating_add(*texts_from);
         Ok(record)
     }
 
@@ -111,8 +117,8 @@ impl PassageStore {
         let mut record = store.block(own)?;
         record.document = self.number(&self.documents, layer, record.document, "document")?;
         record.first_row = self.number(&self.passages, layer, record.first_row, "passage")?;
-        record.text_start += texts_from;
-        record.sections_start += texts_from;
+        record.text_start = record.text_start.saturating_add(*texts_from);
+        record.sections_start = record.sections_start.saturating_add(*texts_from);
         Ok(record)
     }
 
@@ -272,7 +278,7 @@ fn blocks_of(stores: &[Stored], (layer, start, len): Piece) -> Result<Piece> {
         return Ok((layer, 0, 0));
     }
     let (first, end) = (bound(start)?, bound(start + len)?);
-    count(store, layer, first, end, "document")
+    count(store, layer, first..end, store.blocks_len()?, "document")
 }
 
 /// The passages of a run of blocks.
@@ -289,12 +295,19 @@ fn passages_of(stores: &[Stored], (layer, start, len): Piece) -> Result<Piece> {
         return Ok((layer, 0, 0));
     }
     let (first, end) = (bound(start)?, bound(start + len)?);
-    count(store, layer, first, end, "block")
+    count(store, layer, first..end, store.passages_len()?, "block")
 }
 
-fn count(store: &StoreLayer, layer: usize, first: u32, end: u32, what: &str) -> Result<Piece> {
-    let len = end.checked_sub(first).ok_or_else(|| {
+/// The run `held` of a layer that stores `stored`.
+fn count(
+    store: &StoreLayer,
+    layer: usize,
+    held: Range<u32>,
+    stored: u32,
+    what: &str,
+) -> Result<Piece> {
+    let len = held.end.checked_sub(held.start).filter(|_| held.end <= stored).ok_or_else(|| {
         Error::damaged(store.path(), format!("its {what}s are not in the order of what they hold"))
     })?;
-    Ok((layer, first, len))
+    Ok((layer, held.start, len))
 }
