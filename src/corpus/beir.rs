@@ -13,7 +13,8 @@ use serde_json::{Map, Value as Json};
 
 use super::markdown::take_title;
 use super::{
-    BodyForm, CorpusSettings, Document, Metadata, RawFile, Reader, Reading, Source, front,
+    BodyForm, CorpusSettings, Document, Lines, Metadata, Place, RawFile, Reader, Reading, Source,
+    front,
 };
 use crate::error::{Result, complaint};
 
@@ -105,7 +106,9 @@ fn record(source: &RawFile, (number, byte): (u64, u64), line: &[u8]) -> Result<O
         metadata.0.insert(key, value);
     }
     let (title, body, form) = text_and_form(&id, title, text);
-    let source = Source::record(&source.path, number, byte..byte + line.len() as u64);
+    let lines = Lines { first: number, last: number };
+    let place = Place::text(lines, byte..byte + line.len() as u64);
+    let source = Source::record(&source.path, place);
     Ok(Some(Document { id, title, metadata, body, form, source }))
 }
 
@@ -210,7 +213,8 @@ mod tests {
         assert_eq!(b.form, BodyForm::Plain);
         assert_eq!(b.metadata.date("on"), Date::parse("2020-02-02"));
         let (start, end) = (LINES.rfind("{\"_id\"").unwrap() as u64, LINES.len() as u64);
-        assert_eq!(b.source, Source::record("corpus.jsonl", 4, start..end));
+        let place = Place::text(Lines { first: 4, last: 4 }, start..end);
+        assert_eq!(b.source, Source::record("corpus.jsonl", place));
     }
 
     #[test]

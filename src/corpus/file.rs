@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
+use super::encoding::{self, Decoded};
 use super::{CorpusSettings, Document};
 use crate::error::{Error, Result};
 
@@ -91,13 +92,23 @@ impl RawFile {
         Ok(BufReader::with_capacity(1 << 16, file))
     }
 
-    /// The whole file as text: a byte order mark is dropped, and every line end becomes `\n`.
-    pub fn text(&self) -> Result<String> {
+    /// The whole file.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.open()?.read_to_end(&mut bytes).map_err(|fault| self.fault("reading", fault))?;
-        decode(bytes).map_err(|fault| {
-            Error::input(&self.location, Some(fault.line), fault.problem(), fault.way_out())
-        })
+        Ok(bytes)
+    }
+
+    /// The whole file as text, whatever its encoding: without a byte order mark, and with `\n` as
+    /// line end.
+    pub fn text(&self) -> Result<Decoded> {
+        self.decode(&self.bytes()?, None)
+    }
+
+    /// `bytes` of this file as text; `declared` is the encoding that the file itself names.
+    pub fn decode(&self, bytes: &[u8], declared: Option<&str>) -> Result<Decoded> {
+        encoding::decode(bytes, declared)
+            .map_err(|problem| Error::input(&self.location, None, problem, ""))
     }
 
     /// Size, time and hash as they are now. Taken before the file is read, so a file changed
@@ -123,62 +134,7 @@ impl RawFile {
     }
 }
 
-/// The place where bytes stop being UTF-8.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct NotUtf8 {
-    /// Offset of the first bad byte, from 0.
-    pub(super) byte: usize,
-    /// Its line, from 1.
-    pub(super) line: u64,
-    wide: bool,
-}
-
-impl NotUtf8 {
-    pub(super) fn problem(&self) -> String {
-        let also = if self.wide { " (it begins like UTF-16)" } else { "" };
-        format!("not UTF-8 from byte {}{also}", self.byte)
-    }
-
-    pub(super) fn way_out(&self) -> &'static str {
-        "save the file as UTF-8"
-    }
-}
-
-/// Bytes as text: a byte order mark is dropped, and every line end (`\r\n`, `\r`) becomes `\n`.
-pub(super) fn decode(bytes: Vec<u8>) -> Result<String, NotUtf8> {
-    let wide = bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]);
-    let text = String::from_utf8(bytes).map_err(|fault| {
-        let byte = fault.utf8_error().valid_up_to();
-        let before = fault.as_bytes().get(..byte).unwrap_or_default();
-        NotUtf8 { byte, line: 1 + line_ends(before), wide }
-    })?;
-    let text = match text.strip_prefix('\u{FEFF}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    };
-    Ok(if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text })
-}
-
 /// How many `\n` there are in `bytes`.
 pub(super) fn line_ends(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn marks_and_line_ends_are_made_alike() {
-        assert_eq!(decode(b"\xEF\xBB\xBFa\r\nb\rc\n".to_vec()), Ok("a\nb\nc\n".into()));
-    }
-
-    #[test]
-    fn what_is_not_utf8_is_named_by_byte_and_line() {
-        let fault = decode(b"a\nb\xFFc".to_vec()).unwrap_err();
-        assert_eq!((fault.byte, fault.line), (3, 2));
-        assert_eq!(fault.problem(), "not UTF-8 from byte 3");
-        let fault = decode(b"\xFF\xFEa\0".to_vec()).unwrap_err();
-        assert_eq!(fault.problem(), "not UTF-8 from byte 0 (it begins like UTF-16)");
-    }
 }

@@ -1,10 +1,11 @@
-//! Front matter: YAML between `---` lines at the top of a Markdown file.
+//! Front matter at the top of a Markdown file: YAML between `---` lines, or TOML between `+++` lines.
 
 use std::fmt;
 
 use serde::Deserialize as _;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
+use toml::de::{DeTable, DeValue};
 
 use super::value::stays_text;
 use super::{Metadata, RawFile};
@@ -19,18 +20,44 @@ pub(super) struct Place {
 
 /// The two halves of a file with front matter.
 pub(super) struct Matter<'a> {
-    /// The YAML between the lines.
-    yaml: &'a str,
+    /// What stands between the lines, and the language of it.
+    text: &'a str,
+    language: Language,
     /// Where the body begins.
     pub(super) body: Place,
 }
 
-/// Finds the front matter of `text`; `None` when its first line is not `---`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    Yaml,
+    Toml,
+}
+
+impl Language {
+    /// The language that `line` opens or closes.
+    fn of(line: &str) -> Option<Self> {
+        match line.trim_end() {
+            "---" => Some(Self::Yaml),
+            "+++" => Some(Self::Toml),
+            _ => None,
+        }
+    }
+
+    const fn fence(self) -> &'static str {
+        match self {
+            Self::Yaml => "---",
+            Self::Toml => "+++",
+        }
+    }
+}
+
+/// Finds the front matter of `text`; `None` when its first line is neither `---` nor `+++`.
 ///
 /// Front matter that blank lines precede is a fault: taken for text, its classification were lost.
 pub(super) fn split<'a>(source: &RawFile, text: &'a str) -> Result<Option<Matter<'a>>> {
     let mut lines = text.split_inclusive('\n');
-    let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else {
+    let first = lines.next().unwrap_or_default();
+    let Some(language) = Language::of(first) else {
         return match late(text) {
             Some(line) => {
                 let problem = "the front matter must begin on the first line";
@@ -42,26 +69,31 @@ pub(super) fn split<'a>(source: &RawFile, text: &'a str) -> Result<Option<Matter
     let (start, mut byte, mut line) = (first.len(), first.len(), 2);
     for found in lines {
         let end = byte + found.len();
-        if found.trim_end() == "---" {
-            let yaml = text.get(start..byte).unwrap_or_default();
-            return Ok(Some(Matter { yaml, body: Place { line: line + 1, byte: end } }));
+        if Language::of(found) == Some(language) {
+            let text = text.get(start..byte).unwrap_or_default();
+            return Ok(Some(Matter { text, language, body: Place { line: line + 1, byte: end } }));
         }
         (byte, line) = (end, line + 1);
     }
-    let problem = "the front matter opened here has no closing `---` line";
+    let fence = language.fence();
+    let problem = format!("the front matter opened here has no closing `{fence}` line");
     Err(source.input(1, problem, "close it, or begin the file with another line"))
 }
 
-/// The line of a `---` that only blank lines precede and another `---` follows.
+/// The line of a fence that only blank lines precede and another of its kind follows.
 fn late(text: &str) -> Option<u64> {
     let mut lines = (1..).zip(text.lines()).skip_while(|(_, line)| line.trim().is_empty());
-    let (number, _) = lines.next().filter(|(_, line)| line.trim_end() == "---")?;
-    lines.any(|(_, line)| line.trim_end() == "---").then_some(number)
+    let (number, first) = lines.next()?;
+    let language = Language::of(first)?;
+    lines.any(|(_, line)| Language::of(line) == Some(language)).then_some(number)
 }
 
 /// Reads the metadata that front matter states.
 pub(super) fn parse(source: &RawFile, matter: &Matter<'_>) -> Result<Metadata> {
-    let yaml = matter.yaml;
+    if matter.language == Language::Toml {
+        return toml_matter(source, matter.text);
+    }
+    let yaml = matter.text;
     let bare = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     if yaml.lines().all(bare) {
         return Ok(Metadata::default());
@@ -96,10 +128,50 @@ pub(super) fn parse(source: &RawFile, matter: &Matter<'_>) -> Result<Metadata> {
     Ok(metadata)
 }
 
+fn toml_matter(source: &RawFile, text: &str) -> Result<Metadata> {
+    let table = DeTable::parse(text).map_err(|fault| {
+        let before = fault.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = 2 + super::file::line_ends(before.as_bytes());
+        let message = fault.message().lines().next().unwrap_or_default();
+        let problem = format!("the front matter is not valid TOML: {message}");
+        source.input(line, problem, "mend it; a text needs quotes")
+    })?;
+    let mut metadata = Metadata::default();
+    for (key, value) in table.into_inner() {
+        let key = key.into_inner().into_owned();
+        let texts = stays_text(&key) || key == "sections";
+        metadata.insert_json(key, json_of(value.into_inner(), texts));
+    }
+    Ok(metadata)
+}
+
+/// A value of TOML; where `texts` stay text, a number is as it is written: `1.10` is not 1.1.
+fn json_of(value: DeValue<'_>, texts: bool) -> Json {
+    let number = |text: &str| match serde_json::from_str(&text.replace('_', "")) {
+        Ok(Json::Number(number)) if !texts => Json::Number(number),
+        _ => Json::from(text),
+    };
+    match value {
+        DeValue::String(text) => Json::from(text.into_owned()),
+        DeValue::Integer(written) => number(written.to_string().trim_start_matches('+')),
+        DeValue::Float(written) => number(written.to_string().trim_start_matches('+')),
+        DeValue::Boolean(yes) => Json::from(yes),
+        DeValue::Datetime(when) => Json::from(when.to_string()),
+        DeValue::Array(items) => {
+            items.into_iter().map(|item| json_of(item.into_inner(), texts)).collect()
+        }
+        DeValue::Table(fields) => fields
+            .into_iter()
+            .map(|(key, value)| (key.into_inner().into_owned(), json_of(value.into_inner(), texts)))
+            .collect(),
+    }
+}
+
 /// The line on which front matter states `key`, or its first line.
 pub(super) fn line_of(text: &str, key: &str) -> u64 {
-    let states =
-        |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
+    let states = |line: &str| {
+        line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
+    };
     (1..).zip(text.lines()).find(|(_, line)| states(line)).map_or(1, |(number, _)| number)
 }
 

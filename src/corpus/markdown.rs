@@ -1,6 +1,6 @@
 //! Markdown: one document a file, with or without front matter.
 //!
-//! Front matter is YAML between a first line `---` and the next such line. `id`, `title`,
+//! Front matter is YAML between a first line `---` and the next such line, or TOML between `+++`. `id`, `title`,
 //! `product`, `revision`, `effective_from`, `effective_to`, `audience` and `classification` have
 //! a meaning to Atlas; whatever else stands there is kept as metadata. A document without `id` is
 //! named by its path, one without `title` by its first heading of level 1, which then is no longer
@@ -8,8 +8,8 @@
 
 use super::heading::first_h1;
 use super::{
-    BodyForm, CorpusSettings, Document, Metadata, RawFile, Reader, Reading, Source, Value, front,
-    naming,
+    BodyForm, CorpusSettings, Decoded, Document, Metadata, RawFile, Reader, Reading, Source, Value,
+    front, naming,
 };
 use crate::error::Result;
 
@@ -21,7 +21,7 @@ const DATE_KEYS: [&str; 2] = ["effective_from", "effective_to"];
 
 impl Reader for Markdown {
     fn read(&self, source: &RawFile, _: &CorpusSettings) -> Result<Reading> {
-        let text = source.text()?;
+        let Decoded { text, remarks } = source.text()?;
         let (mut metadata, start) = match front::split(source, &text)? {
             Some(matter) => (front::parse(source, &matter)?, matter.body),
             None => (Metadata::default(), front::Place { line: 1, byte: 0 }),
@@ -43,7 +43,8 @@ impl Reader for Markdown {
         let title = title.unwrap_or_else(|| naming::title_of_path(&source.path));
         let place = Source::file(&source.path, start.line, start.byte as u64);
         let form = BodyForm::Markdown;
-        Ok(Reading::from(Document { id, title, metadata, body, form, source: place }))
+        let document = Document { id, title, metadata, body, form, source: place };
+        Ok(Reading { documents: vec![document], remarks })
     }
 }
 
@@ -230,6 +231,30 @@ mod tests {
         fails("---\nid: a b\n---\nx", "2: the id `a b` holds white space");
         fails("---\na: 1\nid: [a]\n---\nx", "3: `id` is not a single text");
         fails("---\n\neffective_to: 2026\n---\nx", "3: `effective_to` is `2026`, not a date");
+    }
+
+    #[test]
+    fn front_matter_may_be_toml() {
+        let text = "+++\nid = 'WARR-R2'\ntitle = \"Battery\"\nrevision = 1.10\nproduct = ['C-3', 7]\n\
+            effective_from = 2026-01-01\nweight = 2_1.5\ndraft = true\n[sections]\nB = 1.20\n\
+            [owner]\nsince = 2025-05-05\n+++\n# Battery\nText.\n";
+        let document = read("w.md", text).unwrap();
+        assert_eq!((document.id.as_str(), document.title.as_str()), ("WARR-R2", "Battery"));
+        assert_eq!(document.body, "Text.\n");
+        assert_eq!(document.source.first_line, 15);
+        let metadata = &document.metadata;
+        assert_eq!(metadata.text("revision"), Some("1.10"));
+        assert_eq!(metadata.text("sections.B"), Some("1.20"));
+        assert_eq!(metadata.texts("product").collect::<Vec<_>>(), ["C-3", "7"]);
+        assert_eq!(metadata.date("effective_from"), Date::parse("2026-01-01"));
+        assert_eq!(metadata.date("owner.since"), Date::parse("2025-05-05"));
+        assert_eq!(metadata.number("weight"), Some(21.5));
+        assert_eq!(metadata.text("draft"), Some("true"));
+        fails("+++\nid = 'a'\n", "1: the front matter opened here has no closing `+++` line");
+        fails("+++\n\nid = a\n+++\nx", "3: the front matter is not valid TOML: ");
+        fails("+++\na = 1\nid = ['a']\n+++\nx", "3: `id` is not a single text");
+        fails("\n+++\nclassification = 'x'\n+++\n", "2: the front matter must begin on the first");
+        assert!(read("x.md", "+++ plus\n").is_ok());
     }
 
     fn fails(text: &str, expected: &str) {

@@ -5,9 +5,12 @@
 //! the content alone: not on the order of files, on times, on threads or on where the folder lies.
 
 mod beir;
+mod delimited;
+mod encoding;
 mod file;
 mod front;
 pub(crate) mod heading;
+mod json;
 mod markdown;
 mod naming;
 mod partial;
@@ -19,14 +22,16 @@ mod value;
 mod walk;
 
 use std::io::ErrorKind;
-use std::ops::Range;
 use std::path::Path;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use beir::Beir;
+pub use delimited::Delimited;
+pub use encoding::Decoded;
 pub use file::{FileRecord, RawFile, Reader, Reading, Remark};
+pub use json::{JsonFields, JsonFile, JsonLines};
 pub use markdown::Markdown;
 pub use partial::{Listing, PartRead, list};
 pub use place::{Lines, Place};
@@ -41,8 +46,17 @@ use crate::error::{Error, Result, nearest};
 pub const NOT_DOCUMENTS: [&str; 4] = ["README.md", "access.yaml", "sample.toml", "atlas.toml"];
 
 /// Who reads a file, by the ending of its name in lower case; a new ending is a line here.
-const KINDS: &[(&str, &dyn Reader)] =
-    &[("md", &Markdown), ("markdown", &Markdown), ("txt", &Plain), ("text", &Plain)];
+const KINDS: &[(&str, &dyn Reader)] = &[
+    ("md", &Markdown),
+    ("markdown", &Markdown),
+    ("txt", &Plain),
+    ("text", &Plain),
+    ("csv", &Delimited),
+    ("tsv", &Delimited),
+    ("json", &JsonFile),
+    ("jsonl", &JsonLines),
+    ("ndjson", &JsonLines),
+];
 
 /// One text with a name: what is cited, filtered and permitted as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,28 +94,29 @@ pub struct Source {
     /// The line of the file on which the body begins, from 1.
     pub first_line: u64,
     /// The byte at which the body begins, from 0, in the file read as UTF-8 with `\n` line ends
-    /// and without a byte order mark; for a record, that at which its line begins.
+    /// and without a byte order mark; for a record, that at which it begins.
     pub first_byte: u64,
-    /// Length in bytes of the line when the document is a record on one line, so that `first_line`
-    /// is the line of it all.
-    pub record_bytes: Option<u64>,
+    /// Where all of the document stands when it is a record, such as a line of a file or an element
+    /// of a list.
+    pub record: Option<Place>,
 }
 
 impl Source {
     /// A body that begins at `first_line` and `first_byte` of a file of its own.
     pub fn file(path: &str, first_line: u64, first_byte: u64) -> Self {
-        Self { path: path.to_owned(), first_line, first_byte, record_bytes: None }
+        Self { path: path.to_owned(), first_line, first_byte, record: None }
     }
 
-    /// A document that is one line of a file, its `bytes` those of the file as it is unpacked.
-    pub fn record(path: &str, line: u64, bytes: Range<u64>) -> Self {
-        let record_bytes = Some(bytes.end.saturating_sub(bytes.start));
-        Self { path: path.to_owned(), first_line: line, first_byte: bytes.start, record_bytes }
+    /// A document that stands at `place` among others in a file.
+    pub fn record(path: &str, place: Place) -> Self {
+        let first_line = place.lines.map_or(0, |lines| lines.first);
+        let first_byte = place.bytes.as_ref().map_or(0, |bytes| bytes.start);
+        Self { path: path.to_owned(), first_line, first_byte, record: Some(place) }
     }
 
-    /// Whether the document is one line of a file.
+    /// Whether the document stands among others in a file.
     pub const fn is_record(&self) -> bool {
-        self.record_bytes.is_some()
+        self.record.is_some()
     }
 }
 
@@ -163,11 +178,19 @@ pub struct CorpusSettings {
     /// Length in bytes above which a file is skipped; default 64 MiB, far above anything written by
     /// hand. A public set has no limit.
     pub max_file_bytes: u64,
+    /// Which fields of JSON files are what.
+    pub json: JsonFields,
 }
 
 impl Default for CorpusSettings {
     fn default() -> Self {
-        Self { strict: false, subset: None, exclude: Vec::new(), max_file_bytes: 64 << 20 }
+        Self {
+            strict: false,
+            subset: None,
+            exclude: Vec::new(),
+            max_file_bytes: 64 << 20,
+            json: JsonFields::default(),
+        }
     }
 }
 

@@ -8,6 +8,11 @@ pub(super) fn id_of_path(path: &str) -> String {
     bare.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
+/// The same with the ending kept: in formats that often lie beside a text of the same name.
+pub(super) fn id_with_ending(path: &str) -> String {
+    path.split_whitespace().collect::<Vec<_>>().join("-")
+}
+
 /// The title of a document that states none: the file's name made readable.
 pub(super) fn title_of_path(path: &str) -> String {
     let stem = without_extension(path).rsplit('/').next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Plain text: one document a file, without metadata.
 
 use super::{
-    BodyForm, CorpusSettings, Document, Metadata, RawFile, Reader, Reading, Source, naming,
+    BodyForm, CorpusSettings, Decoded, Document, Metadata, RawFile, Reader, Reading, Source, naming,
 };
 use crate::error::Result;
 
@@ -10,13 +10,15 @@ pub struct Plain;
 
 impl Reader for Plain {
     fn read(&self, source: &RawFile, _: &CorpusSettings) -> Result<Reading> {
-        Ok(Reading::from(Document {
+        let Decoded { text, remarks } = source.text()?;
+        let document = Document {
             id: naming::id_of_path(&source.path),
             title: naming::title_of_path(&source.path),
             metadata: Metadata::default(),
-            body: source.text()?,
+            body: text,
             form: BodyForm::Plain,
             source: Source::file(&source.path, 1, 0),
-        }))
+        };
+        Ok(Reading { documents: vec![document], remarks })
     }
 }

@@ -77,7 +77,7 @@ fn what_cannot_be_read_is_skipped_with_its_reason() {
         ("blank.md", "---\nid: A B\n---\nx"),
         ("large.txt", "0123456789"),
     ]);
-    fs::write(folder.path().join("latin.txt"), b"one\ncaf\xE9\n").unwrap();
+    fs::write(folder.path().join("host.txt"), [0x85, 0x93, 0x93, 0x96, 0x40].repeat(9)).unwrap();
     let settings = CorpusSettings { max_file_bytes: 60, ..CorpusSettings::default() };
     let corpus = read(folder.path(), &settings).unwrap();
     assert_eq!(ids(&corpus), ["good", "large"]);
@@ -87,7 +87,7 @@ fn what_cannot_be_read_is_skipped_with_its_reason() {
             "blank.md: line 2: the id `A B` holds white space (U+0020); use letters, digits, `-`, \
              `_`, `.` or `/`",
             "empty.md: document `EMPTY` has no text",
-            "latin.txt: line 2: not UTF-8 from byte 7; save the file as UTF-8",
+            "host.txt: it is in EBCDIC, which is not read; save the file as UTF-8",
             "open.md: line 1: the front matter opened here has no closing `---` line; close it, or \
              begin the file with another line",
             "title.md: document `title` has no text",
@@ -171,11 +171,15 @@ fn two_documents_of_one_id_are_an_error_that_names_both() {
 fn nothing_to_read_says_what_was_looked_for() {
     let none = folder(&[("a.png", "")]);
     let fault = message(&none, &CorpusSettings::default());
+    let kinds = walk::known_kinds();
+    assert!(kinds.starts_with(".md, .markdown, .txt, .text, .csv"), "{kinds}");
     assert_eq!(
         fault,
-        "DIR: no document found; looked for .md, .markdown, .txt, .text, and for corpus.jsonl or \
+        format!(
+            "DIR: no document found; looked for {kinds}, and for corpus.jsonl or \
          corpus.jsonl.zst at the top (1 skipped, the first being a.png: files ending in .png are \
          not read); put documents there, or name another folder"
+        )
     );
     let fault = read(&none.path().join("no"), &CorpusSettings::default()).unwrap_err();
     let expected = "there is no such folder; set `corpus` in atlas.toml";

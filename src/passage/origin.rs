@@ -36,10 +36,8 @@ impl Origin {
     /// The origin of a text made of the ranges `kept` of the document's body.
     pub(super) fn of(document: &Document, ends: &LineEnds, kept: &[Range<usize>]) -> Self {
         let source = &document.source;
-        if let Some(bytes) = source.record_bytes {
-            let (line, first) = (source.first_line, source.first_byte);
-            let place = Place::text(Lines { first: line, last: line }, first..first + bytes);
-            return Self::Said(vec![(0, place)]);
+        if let Some(place) = &source.record {
+            return Self::Said(vec![(0, place.clone())]);
         }
         let mut passed = 0;
         let runs = kept.iter().map(|range| {

@@ -14,12 +14,54 @@ fn both_ways(s: &mut Session) {
 fn document_not_utf8() {
     let mut s = session!();
     s.pumps();
-    s.write("docs/old.md", b"# Gro\xdfe Pumpe\n\nAus Latin-1.\n");
+    s.say("in Latin-1, which is guessed, said, and no loss");
+    s.write("docs/old.md", b"# Gro\xdfe Pumpe\n\nSie l\xe4uft f\xfcr sich.\n");
+    assert_eq!(s.run("build --strict").code, 0);
+    s.say("in UTF-8, with a byte that is not");
+    s.write(
+        "docs/old.md",
+        b"# Gro\xc3\x9fe Pumpe\n\nSie l\xc3\xa4uft f\xc3\xbcr sich: \xff \xc3\xa4\xc3\xb6\n",
+    );
     both_ways(&mut s);
     s.run("status");
     s.say("told again when a command builds on the way");
     s.edit("docs/hose.md", "kink", "bend, and never stepped on");
     s.run("search hose -k 1");
+    s.say("in no encoding of text");
+    s.write("docs/old.md", [0x85, 0x93, 0x93, 0x96, 0x40].repeat(9));
+    both_ways(&mut s);
+}
+
+#[test]
+fn records_of_other_kinds() {
+    let mut s = session!();
+    s.write("atlas.toml", "corpus = \"docs\"\nindex = \"index\"\n");
+    s.write("docs/codes.csv", "Code;Meaning\nF-12;no oil\nF-13;a *dry* seal;whistles\n");
+    s.write(
+        "docs/faq.jsonl",
+        "{\"id\": \"q1\", \"title\": \"Oil\", \"text\": \"A litre a year.\"}\n{\"id\"\n",
+    );
+    s.write(
+        "docs/parts.json",
+        "[\n  {\"name\": \"Hose\",\n   \"content\": \"Laid without a kink.\"}\n]\n",
+    );
+    s.write(
+        "docs/note.md",
+        "+++\nid = \"NOTE\"\ntitle = \"A note\"\n+++\nValves open to the left.\n",
+    );
+    both_ways(&mut s);
+    s.run("search 'dry seal' -k 1");
+    s.run("search kink -k 1");
+    s.run("search litre -k 1");
+    s.say("a mapping of fields");
+    s.write(
+        "atlas.toml",
+        "corpus = \"docs\"\nindex = \"index\"\n[reading.json]\nid = \"name\"\ntext = [\"content\"]\n",
+    );
+    s.run("build");
+    s.run("search kink -k 1");
+    s.edit("atlas.toml", "id = \"name\"", "ids = \"name\"");
+    s.run("build");
 }
 
 #[test]

@@ -60,9 +60,10 @@ fn build_json() {
     let mut s = session!();
     s.pumps();
     s.write("docs/bad.md", b"\xff\xfe broken");
+    s.write("docs/photo.png", "");
     let keys = "documents blocks passages generation digest fingerprint changed.added \
-        changed.updated changed.removed changed.unchanged skipped[].path skipped[].reason steps \
-        size_bytes peak_rss_bytes";
+        changed.updated changed.removed changed.unchanged skipped[].path skipped[].reason \
+        noted[].path noted[].reason steps size_bytes peak_rss_bytes";
     let built = s.run_json("build --format json");
     demand(&built, keys);
     demand(&built, "steps[].name steps[].elapsed_ms");

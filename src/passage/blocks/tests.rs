@@ -114,8 +114,8 @@ fn places_count_from_where_the_body_begins() {
     let cut = blocks(&one, &Settings::default());
     assert_eq!((lines(&cut[0].place).as_str(), cut[0].bytes.clone()), ("11-13", 4..14));
     assert_eq!(cut[0].place.bytes, Some(104..114));
-    one.source = Source::record("corpus.jsonl", 7, 90..150);
     let record = Place::text(Lines { first: 7, last: 7 }, 90..150);
+    one.source = Source::record("corpus.jsonl", record.clone());
     assert_eq!(blocks(&one, &Settings::default())[0].place, record);
 }
 
