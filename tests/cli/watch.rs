@@ -104,7 +104,7 @@ fn session_over_changes(s: &mut Session, how: &str) {
     replace(s, "docs/hose.md", "# Hoses\n\nA hose is laid without a knot.\n");
     watch.until("generation 3: 0 added, 1 updated, 0 removed");
     s.write("more/nut.md", "# Nuts\n\nA nut holds the hose.\n");
-    s.write("more/bad.md", b"\xff\xfe broken");
+    s.write("more/bad.md", "---\nid: BAD\n");
     fs::rename(s.at("more"), s.at("docs/more")).unwrap();
     watch.until("skipped     more/bad.md");
     replace(s, "docs/more/nut.md", "# Nuts\n\nA nut keeps the hose.\n");
