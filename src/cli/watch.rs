@@ -262,7 +262,9 @@ impl Session<'_> {
         if let Some(manifest) = current(&project)? {
             self.busy = false;
             self.failed = None;
-            self.skipped.get_or_insert_with(|| manifest.skipped.into_iter().collect());
+            self.skipped.get_or_insert_with(|| {
+                manifest.skipped.into_iter().chain(manifest.noted).collect()
+            });
             return Ok(true);
         }
         let survey = corpus::survey(&project.corpus, &project.file.reading)?;
@@ -295,18 +297,21 @@ impl Session<'_> {
     /// One line a generation; a file that is passed over is named once.
     fn show(&mut self, report: &BuildReport, ms: f64) {
         let (m, changed) = (&report.manifest, &report.changed);
-        let now: BTreeSet<(String, String)> = m.skipped.iter().cloned().collect();
+        let now: BTreeSet<(String, String)> = m.skipped.iter().chain(&m.noted).cloned().collect();
         let known = self.skipped.replace(now.clone()).unwrap_or_default();
         let fresh: Vec<&(String, String)> = now.difference(&known).collect();
         if self.global.format == Format::Json {
-            let skipped: Vec<_> =
-                fresh.iter().map(|(path, why)| json!({ "path": path, "reason": why })).collect();
+            let of = |files: &[(String, String)]| -> Vec<_> {
+                let own = fresh.iter().filter(|one| files.contains(one));
+                own.map(|(path, why)| json!({ "path": path, "reason": why })).collect()
+            };
             let line = json!({
                 "generation": m.generation,
                 "documents": m.documents,
                 "passages": m.passages,
                 "changed": changed,
-                "skipped": skipped,
+                "skipped": of(&m.skipped),
+                "noted": of(&m.noted),
                 "elapsed_ms": ms,
             });
             return self.out.line(line.to_string());
@@ -321,8 +326,9 @@ impl Session<'_> {
             counted(m.passages, "passage"),
             duration(ms)
         ));
-        for (path, why) in fresh {
-            self.out.line(format!("skipped     {path}: {why}"));
+        for one @ (path, why) in fresh {
+            let label = if m.skipped.contains(one) { "skipped" } else { "noted  " };
+            self.out.line(format!("{label}     {path}: {why}"));
         }
     }
 }

@@ -14,11 +14,14 @@ use super::{
 use crate::error::Result;
 
 /// Reads `.csv` and `.tsv`: the delimiter is found among `,`, `;`, tab and `|`; cells in `"` may hold
-/// delimiters and line ends. The first row names the columns, unless all its cells are numbers.
+/// delimiters and line ends. The first row names the columns, unless the first two are all numbers.
 pub struct Delimited;
 
 /// The delimiters that are tried; the first wins a draw.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// How many times its length a file may grow by the names of its columns.
+const GROWTH: usize = 16;
 
 /// Rows by which the delimiter is found.
 const SAMPLE_ROWS: usize = 64;
@@ -37,18 +40,26 @@ impl Reader for Delimited {
         };
         let mut draft = Draft::default();
         let mut ragged: Option<(usize, u64)> = None;
+        let (most, mut grew) = (text.len() * GROWTH + 4096, false);
         for row in rows.iter().skip(cells) {
+            grew |= draft.len() > most;
             if row.cells.len() != width {
                 let (count, _) = ragged.get_or_insert((0, row.lines.first));
                 *count += 1;
             }
-            draft.record(&shown(row, &names), Place::text(row.lines, row.bytes.clone()));
+            let own: &[String] = if grew { &[] } else { &names };
+            draft.record(&shown(row, own), Place::text(row.lines, row.bytes.clone()));
         }
         if draft.is_empty()
             && let Some(header) = rows.first()
         {
             // A header alone is all there is to find.
             draft.record(&shown(header, &[]), Place::text(header.lines, header.bytes.clone()));
+        }
+        if grew {
+            let what =
+                "names of columns are left out below: they are far longer than what is in them";
+            remarks.push(Remark::loss(None, what));
         }
         if let Some((count, line)) = ragged {
             let rows =
@@ -92,11 +103,12 @@ fn shown(row: &Row, names: &[String]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The names of the columns; none when the first row is of numbers, or nothing follows it.
+/// The names of the columns; none when the first two rows are of numbers, or there is but one.
 fn names(rows: &[Row]) -> Vec<String> {
-    let [first, _, ..] = rows else { return Vec::new() };
+    let [first, second, ..] = rows else { return Vec::new() };
     let number = |cell: &String| cell.is_empty() || cell.parse::<f64>().is_ok();
-    if first.cells.iter().all(number) { Vec::new() } else { first.cells.clone() }
+    let is_data = first.cells.iter().chain(&second.cells).all(number);
+    if is_data { Vec::new() } else { first.cells.clone() }
 }
 
 /// The delimiter under which the first rows are most alike, and then widest.

@@ -176,7 +176,7 @@ fn is_ebcdic(bytes: &[u8]) -> bool {
     let blanks = share(|byte| byte == 0x40);
     let letters = share(|byte| matches!(byte, 0x81..=0x89 | 0x91..=0x99 | 0xA2..=0xA9));
     let ascii = share(|byte| byte == b' ' || byte.is_ascii_lowercase());
-    blanks * 20 > sample.len() && letters * 2 > sample.len() && ascii * 20 < sample.len()
+    blanks * 20 > sample.len() && letters * 2 > sample.len() - blanks && ascii * 20 < sample.len()
 }
 
 #[cfg(test)]

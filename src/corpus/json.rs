@@ -222,10 +222,12 @@ impl<'a> Maker<'a> {
             return (super::encoding::unified(texts.join("\n\n").into()), BodyForm::Plain, false);
         }
         let mut draft = Draft::default();
+        let size: usize = object.values().map(|value| value.to_string().len()).sum();
+        let mut flat = Flat { lines: Vec::new(), left: (size + 1024) * GROWTH };
         for (key, value) in object.iter() {
-            let mut lines = Vec::new();
-            flatten(key, value, 0, &mut lines);
-            draft.paragraph(&lines.join("\n"), Place::default());
+            flat.add(&key[..key.floor_char_boundary(PATH_BYTES)], value);
+            draft.paragraph(&flat.lines.join("\n"), Place::default());
+            flat.lines.clear();
         }
         let (body, structure) = draft.finish();
         (body, BodyForm::Structured(structure), true)
@@ -283,22 +285,39 @@ fn prose(value: &Json) -> Option<String> {
     }
 }
 
-/// Writes every text and number below `value` on a line of its own, under its path.
-fn flatten(path: &str, value: &Json, depth: usize, lines: &mut Vec<String>) {
-    let label =
-        |text: &str| if path.is_empty() { text.to_owned() } else { format!("{path}: {text}") };
-    match value {
-        Json::Object(fields) => {
-            for (key, value) in fields {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                // The parser goes no deeper than 128; long paths would outgrow the text.
-                let path = if depth < 8 { path } else { key.clone() };
-                flatten(&path, value, depth + 1, lines);
+/// Bytes of a path above which it is cut, and how many times its length a file may grow by paths.
+const PATH_BYTES: usize = 128;
+const GROWTH: usize = 16;
+
+/// Every text and number of a value on a line of its own, under its path.
+struct Flat {
+    lines: Vec<String>,
+    /// Bytes that paths may still add.
+    left: usize,
+}
+
+impl Flat {
+    fn add(&mut self, path: &str, value: &Json) {
+        match value {
+            Json::Object(fields) => {
+                for (key, value) in fields {
+                    // Long paths, or deep ones, would outgrow the text.
+                    let key = &key[..key.floor_char_boundary(PATH_BYTES)];
+                    let whole = path.is_empty() || path.len() + key.len() > PATH_BYTES;
+                    let path = if whole { key.to_owned() } else { format!("{path}.{key}") };
+                    self.add(&path, value);
+                }
+            }
+            Json::Array(items) => items.iter().for_each(|item| self.add(path, item)),
+            Json::Null => {}
+            scalar => {
+                let Some(text) = written(scalar) else { return };
+                let text = text.trim();
+                let named = !path.is_empty() && path.len() <= self.left;
+                self.left -= if named { path.len() } else { 0 };
+                self.lines.push(if named { format!("{path}: {text}") } else { text.to_owned() });
             }
         }
-        Json::Array(items) => items.iter().for_each(|item| flatten(path, item, depth + 1, lines)),
-        Json::Null => {}
-        scalar => lines.extend(written(scalar).map(|text| label(text.trim()))),
     }
 }
 

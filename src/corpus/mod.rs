@@ -4,18 +4,23 @@
 //! that cannot be read is listed with its reason instead of passing unseen. The result depends on
 //! the content alone: not on the order of files, on times, on threads or on where the folder lies.
 
+mod asciidoc;
 mod beir;
+mod checks;
 mod delimited;
 mod encoding;
 mod file;
 mod front;
 pub(crate) mod heading;
+mod html;
 mod json;
+mod lines;
 mod markdown;
 mod naming;
 mod partial;
 mod place;
 mod plain;
+mod rst;
 mod structure;
 mod survey;
 mod value;
@@ -27,20 +32,26 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+pub use asciidoc::AsciiDoc;
 pub use beir::Beir;
 pub use delimited::Delimited;
 pub use encoding::Decoded;
 pub use file::{FileRecord, RawFile, Reader, Reading, Remark};
+pub use html::Html;
 pub use json::{JsonFields, JsonFile, JsonLines};
 pub use markdown::Markdown;
 pub use partial::{Listing, PartRead, list};
 pub use place::{Lines, Place};
 pub use plain::Plain;
+pub use rst::Rst;
 pub use structure::{Draft, Item, ItemKind, Row, Structure};
 pub use survey::{Surveyed, survey};
 pub use value::{Date, Metadata, TEXT_KEYS, Value};
+pub use walk::reader_of;
 
-use crate::error::{Error, Result, nearest};
+use checks::{keep_subset, nothing_found, refuse_twins};
+
+use crate::error::{Error, Result};
 
 /// Files at the top of a corpus folder that describe the corpus and are no part of it.
 pub const NOT_DOCUMENTS: [&str; 4] = ["README.md", "access.yaml", "sample.toml", "atlas.toml"];
@@ -56,6 +67,14 @@ const KINDS: &[(&str, &dyn Reader)] = &[
     ("json", &JsonFile),
     ("jsonl", &JsonLines),
     ("ndjson", &JsonLines),
+    ("html", &Html),
+    ("htm", &Html),
+    ("xhtml", &Html),
+    ("rst", &Rst),
+    ("rest", &Rst),
+    ("adoc", &AsciiDoc),
+    ("asciidoc", &AsciiDoc),
+    ("asc", &AsciiDoc),
 ];
 
 /// One text with a name: what is cited, filtered and permitted as a whole.
@@ -407,7 +426,7 @@ fn read_file(file: &RawFile, settings: &CorpusSettings) -> Gathered {
         let problem = format!("{size} bytes, above `max_file_bytes` = {limit}");
         return skip(Passed::new(file.path.clone(), problem, "split the file"), vec![record]);
     }
-    let Some(reader) = walk::reader_of(&file.path) else {
+    let Some(reader) = reader_of(&file.path) else {
         let problem = "no reader takes it".to_owned();
         return skip(Passed::new(file.path.clone(), problem, ""), vec![record]);
     };
@@ -438,53 +457,6 @@ fn sift(file: &RawFile, read: Reading) -> Gathered {
         sifted.skipped.push(Passed { path, line, problem: fault, help: String::new() });
     }
     sifted
-}
-
-/// Two documents of one id cannot both be cited; `documents` are sorted by id and place.
-fn refuse_twins(folder: &Path, documents: &[Document]) -> Result<()> {
-    let twins = documents.windows(2).find(|pair| pair[0].id == pair[1].id);
-    let Some([first, second]) = twins else {
-        return Ok(());
-    };
-    let (place, line) = (&first.source, second.source.first_line);
-    let other = if place.is_record() {
-        format!("{}:{}", place.path, place.first_line)
-    } else {
-        place.path.clone()
-    };
-    let line = second.source.is_record().then_some(line);
-    let problem = format!("the id `{}` is also that of {other}", second.id);
-    let help = "give one of them another id";
-    Err(Error::input(folder.join(&second.source.path), line, problem, help))
-}
-
-fn nothing_found(folder: &Path, skipped: &[Skipped]) -> Error {
-    let also = skipped.first().map_or_else(String::new, |first| {
-        format!(" ({} skipped, the first being {}: {})", skipped.len(), first.path, first.reason)
-    });
-    let kinds = walk::known_kinds();
-    let sets = beir::NAMES.join(" or ");
-    let problem = format!("no document found; looked for {kinds}, and for {sets} at the top{also}");
-    Error::input(folder, None, problem, "put documents there, or name another folder")
-}
-
-fn keep_subset(documents: &mut Vec<Document>, wanted: &[String]) -> Result<()> {
-    let expected = |near: Option<&str>| match near {
-        Some(near) => format!("ids of documents; did you mean `{near}`?"),
-        None => "ids of documents of the corpus".to_owned(),
-    };
-    if wanted.is_empty() {
-        return Err(Error::invalid("the subset of the corpus", "empty", expected(None)));
-    }
-    let known = |id: &str| documents.binary_search_by(|document| document.id.as_str().cmp(id));
-    if let Some(stranger) = wanted.iter().find(|id| known(id).is_err()) {
-        let near = nearest(stranger, documents.iter().map(|document| document.id.as_str()));
-        let found = format!("`{stranger}`");
-        return Err(Error::invalid("an id in the subset of the corpus", found, expected(near)));
-    }
-    let wanted: std::collections::BTreeSet<&str> = wanted.iter().map(String::as_str).collect();
-    documents.retain(|document| wanted.contains(document.id.as_str()));
-    Ok(())
 }
 
 #[cfg(test)]

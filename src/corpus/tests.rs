@@ -27,6 +27,37 @@ fn skipped(corpus: &Corpus) -> Vec<String> {
     corpus.skipped.iter().map(|skip| format!("{}: {}", skip.path, skip.reason)).collect()
 }
 
+/// What `reader` makes of `text` in a file at `path`.
+pub(super) fn read_text(reader: &dyn Reader, path: &str, text: &str) -> Document {
+    let folder = tempfile::tempdir().unwrap();
+    let location = folder.path().join("x");
+    fs::write(&location, text).unwrap();
+    let source = RawFile { path: path.into(), location };
+    reader.read(&source, &CorpusSettings::default()).unwrap().documents.remove(0)
+}
+
+/// Each item of a structured body: the first letter of its kind and its text, `/` for line ends. A
+/// table has a 1 behind the letter when it has a header.
+pub(super) fn items(document: &Document) -> Vec<String> {
+    let BodyForm::Structured(structure) = &document.form else { unreachable!() };
+    let shown = |item: &Item| {
+        let text = document.body[item.bytes.clone()].replace('\n', "/");
+        match &item.kind {
+            ItemKind::Heading { level } => format!("h{level} {text}"),
+            ItemKind::Paragraph => format!("p {text}"),
+            ItemKind::ListItem => format!("i {text}"),
+            ItemKind::Code => format!("c {text}"),
+            ItemKind::Quote => format!("q {text}"),
+            ItemKind::Record => format!("r {text}"),
+            ItemKind::Table { rows } => {
+                let header = rows.first().is_none_or(|first| *first > item.bytes.start);
+                format!("t{} {text}", usize::from(header))
+            }
+        }
+    };
+    structure.items.iter().map(shown).collect()
+}
+
 /// The message, with the name of the temporary folder left out.
 fn message(folder: &tempfile::TempDir, settings: &CorpusSettings) -> String {
     let fault = read(folder.path(), settings).unwrap_err().to_string();
@@ -65,6 +96,30 @@ fn a_folder_is_walked_as_git_users_expect() {
     let paths: Vec<&str> = corpus.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["sub/README.md", "sub/notes.txt", "z.MD"]);
     assert!(corpus.files.iter().all(|file| file.mtime_ns > 0 && file.hash.len() == 64));
+}
+
+#[test]
+fn ignore_files_count_as_git_counts_them() {
+    let corpus = read_all(&[
+        (".gitignore", "*.log.md\n!keep.log.md\n/top.md\nbuild/\n"),
+        ("sub/.gitignore", "local.md\n"),
+        (".git/info/exclude", "excluded.md\n"),
+        // Of other programs, and not of git.
+        (".ignore", "other.md\n"),
+        ("a.log.md", "no"),
+        ("build/b.md", "no"),
+        ("excluded.md", "no"),
+        (".hidden/x.md", "no"),
+        ("keep.log.md", "yes"),
+        ("local.md", "yes"),
+        ("other.md", "yes"),
+        ("sub/local.md", "no"),
+        ("sub/top.md", "yes"),
+        ("top.md", "no"),
+    ])
+    .unwrap();
+    assert_eq!(ids(&corpus), ["keep.log", "local", "other", "sub/top"]);
+    assert_eq!(skipped(&corpus), [""; 0]);
 }
 
 #[test]

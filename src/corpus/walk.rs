@@ -99,7 +99,7 @@ fn sort_in(folder: &Path, entry: &ignore::DirEntry, listing: &mut Listing) {
 }
 
 /// The reader that takes the file by its ending, in any case of letters.
-pub(super) fn reader_of(path: &str) -> Option<&'static dyn Reader> {
+pub fn reader_of(path: &str) -> Option<&'static dyn Reader> {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let ends = |ending: &str| name.strip_suffix(ending).is_some_and(|stem| stem.ends_with('.'));
     KINDS.iter().find(|(ending, _)| ends(ending)).map(|(_, reader)| *reader)

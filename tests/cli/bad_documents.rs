@@ -53,6 +53,19 @@ fn records_of_other_kinds() {
     s.run("search 'dry seal' -k 1");
     s.run("search kink -k 1");
     s.run("search litre -k 1");
+    s.say("pages and other markup, of which only the content is found");
+    s.write(
+        "docs/page.html",
+        "<title>Gears</title><nav>Home</nav>\n<main><h2>Noise</h2>\n<p>A dry gear <b>howls</b>.\n</main>",
+    );
+    s.write("docs/guide.rst", "Belts\n=====\n\nWear\n----\n\nA worn belt slips.\n");
+    s.write(
+        "docs/manual.adoc",
+        "= Bolts\n\n== Force\n\n// hidden\nA bolt takes nine newton metres.\n",
+    );
+    s.run("search 'what howls' -k 1");
+    s.run("search 'which belt slips' -k 1");
+    s.run("search 'newton metres' -k 1");
     s.say("a mapping of fields");
     s.write(
         "atlas.toml",
