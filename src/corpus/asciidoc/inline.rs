@@ -56,12 +56,12 @@ fn reference(rest: &str, out: &mut String) -> Option<usize> {
 
 /// The label in brackets behind an address or a macro, which then goes.
 fn link(rest: &str, out: &mut String) -> Option<usize> {
-    if rest.starts_with("[[") {
-        return Some(until(&rest[2..], "]]")?.len() + 4);
+    if let Some(anchor) = rest.strip_prefix("[[") {
+        return Some(until(anchor, "]]")?.len() + 4);
     }
     let label = until(&rest[1..], "]")?;
     let tail = &out[out.ceil_char_boundary(out.len().saturating_sub(NEAR * 4))..];
-    let word = tail.rfind(char::is_whitespace).map_or(tail, |at| &tail[at + 1..]);
+    let word = tail.rsplit(char::is_whitespace).next().unwrap_or_default();
     let word = word.trim_start_matches(['(', '"']);
     let named =
         ["link:", "xref:", "mailto:", "footnote:", "image:", "kbd:", "btn:", "http://", "https://"];
@@ -97,6 +97,8 @@ mod tests {
             ("https://x.org[] stays, a[1] too", "https://x.org stays, a[1] too"),
             ("[[anchor]]Text é [ < {", "Text é [ < {"),
             ("press kbd:[Ctrl]", "press Ctrl"),
+            // A blank of more than one byte.
+            ("see\u{a0}link:a[b]\u{a0}[c]", "see\u{a0}b\u{a0}[c]"),
         ];
         for (text, wanted) in cases {
             assert_eq!(plain(text, &attributes), wanted, "{text}");
