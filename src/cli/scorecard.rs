@@ -9,6 +9,7 @@ use atlas::eval::latency::{self as latency_of, judge};
 use atlas::eval::ledger;
 use atlas::eval::measurement::{Measurement, Options, measure};
 use atlas::eval::questions::{Question, QuestionSet};
+use atlas::eval::reproduce::{Reproduced, reproduce};
 use atlas::eval::scorecard::{self, Recorded, Row, Scorecard, census, changed, gate, times};
 use atlas::eval::targets::{Target, Targets, Verdict};
 use atlas::eval::{compare, leakage, ratings};
@@ -45,6 +46,10 @@ pub struct ScorecardArgs {
     /// Say what changed since a scorecard that `--format json` wrote
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
+    /// Measure again what this file of `measure` or `scorecard --format json` tells of the development
+    /// questions, and name the first byte that differs; nothing else is done
+    #[arg(long, value_name = "FILE")]
+    verify: Option<PathBuf>,
     /// Acknowledge the targets as they stand, with the reason; written into the ledger
     #[arg(long, value_name = "WHY")]
     acknowledge: Option<String>,
@@ -83,6 +88,9 @@ pub struct Measured {
 /// something is not measured or cannot be told.
 pub fn run(args: &ScorecardArgs, global: &Global, out: &mut Output) -> Result<Exit> {
     let own = project(global)?;
+    if let Some(path) = &args.verify {
+        return verify(path, own, out);
+    }
     let Some(targets) = latency::targets(&own, args.targets.as_deref())? else {
         let path = own.evals.join("targets.toml");
         let help = "write some; the form is described in evals/README.md, \"Targets\"";
@@ -170,6 +178,30 @@ pub fn run(args: &ScorecardArgs, global: &Global, out: &mut Output) -> Result<Ex
         Verdict::Missed => Exit::Failed,
         Verdict::CannotTell | Verdict::NotMeasured => Exit::CannotTell,
         Verdict::Met => Exit::Done,
+    })
+}
+
+/// Runs a receipt again; exit code 1 when a number differs, 3 when it was measured on something else.
+fn verify(path: &Path, own: Project, out: &mut Output) -> Result<Exit> {
+    let now = measured_json(&measured(own)?);
+    Ok(match reproduce(path, &now)? {
+        Reproduced::Same { bytes } => {
+            out.line(format!("the same: {bytes} bytes of numbers, each as it was"));
+            Exit::Done
+        }
+        Reproduced::Differs { byte, recorded, now } => {
+            out.line(format!("DIFFERS     at byte {byte} of the sets, under equal receipts"));
+            out.line(format!("  it was    {recorded}"));
+            out.line(format!("  it is     {now}"));
+            Exit::Failed
+        }
+        Reproduced::OtherGround(parts) => {
+            let parts = parts.join(", ");
+            out.line(format!(
+                "cannot tell: it was measured on something else, by its receipt: {parts}"
+            ));
+            Exit::CannotTell
+        }
     })
 }
 

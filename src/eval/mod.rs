@@ -22,6 +22,7 @@ pub mod promote;
 pub mod questions;
 pub mod ragas;
 pub mod ratings;
+pub mod reproduce;
 pub mod scorecard;
 pub mod rebuild;
 mod set_text;

@@ -160,6 +160,26 @@ fn scorecard_files() {
 }
 
 #[test]
+fn scorecard_verifies_a_receipt() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    let before = s.prepare("measure --format json").stdout;
+    s.write("before.json", &before);
+    s.run("scorecard --verify before.json");
+    s.say("a number that was changed by hand");
+    let changed = before.replacen("\"recall\": 1.0", "\"recall\": 0.9", 1);
+    assert_ne!(changed, before);
+    s.write("before.json", changed);
+    s.run("scorecard --verify before.json");
+    s.say("another setting");
+    s.write("before.json", before);
+    s.run("scorecard --verify before.json --setting search.k=3");
+    s.write("before.json", "{}");
+    s.run("scorecard --verify before.json");
+}
+
+#[test]
 fn scorecard_wrong() {
     let mut s = session!();
     s.pumps();

@@ -178,10 +178,11 @@ pub(super) fn steps(
                 path.push((x(next), y(point.1)));
             }
             svg.path(&path, &format!("series {}", line.class));
-            let mut above = line.points.first().map_or(0.0, |point| y(point.1)) - 7.0;
-            // Names of lines that begin together stand below each other.
+            // The first name stands above its line, the others below theirs.
+            let first = line.points.first().map_or(0.0, |point| y(point.1));
+            let mut above = if taken.is_empty() { first - 7.0 } else { first + 17.0 };
             while taken.iter().any(|other| (other - above).abs() < 14.0) {
-                above += 21.0;
+                above += 15.0;
             }
             taken.push(above);
             svg.text(
