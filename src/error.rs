@@ -93,6 +93,17 @@ pub enum Error {
         help: String,
     },
 
+    /// An endpoint did not answer as it must.
+    #[error("endpoint {url}: {problem}; {help}")]
+    Endpoint {
+        /// Where it listens.
+        url: String,
+        /// What was expected and what came.
+        problem: String,
+        /// What to do about it.
+        help: String,
+    },
+
     /// An invariant of the engine was about to be broken, and the request was stopped instead.
     #[error("stage {stage} broke an invariant: {problem}; the request was stopped")]
     Guard {

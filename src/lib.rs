@@ -14,6 +14,7 @@ pub mod vectors;
 pub mod index;
 pub mod trace;
 pub mod search;
+pub mod answer;
 pub mod eval;
 pub mod report;
 pub mod project;

@@ -11,6 +11,8 @@
 
 #[path = "cli/adoption.rs"]
 mod adoption;
+#[path = "cli/answers.rs"]
+mod answers;
 #[path = "cli/bad_documents.rs"]
 mod bad_documents;
 #[path = "cli/bad_index.rs"]
@@ -33,6 +35,8 @@ mod generations;
 mod json;
 #[path = "cli/latency.rs"]
 mod latency;
+#[path = "cli/judge.rs"]
+mod judge;
 #[path = "cli/leakage.rs"]
 mod leakage;
 #[path = "cli/measure.rs"]

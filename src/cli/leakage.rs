@@ -1,10 +1,13 @@
 //! `atlas leakage`.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use atlas::answer::{Answerer, Extractive, Recorded};
 use atlas::error::{Error, Result};
-use atlas::eval::leakage::{self, CaseResult, Control, Report, twin_difference};
+use atlas::eval::answer_leaks::{Adversary, AnswerResult, AnswerVerdict};
+use atlas::eval::leakage::{self, CaseResult, Control, Expect, Report, twin_difference};
 use atlas::eval::questions::QuestionSet;
 use atlas::eval::twin::Plan;
 use atlas::index::Index;
@@ -14,7 +17,7 @@ use atlas::search::{Request, Retriever as _, Searcher};
 use clap::Args;
 use serde_json::json;
 
-use super::output::{Output, note};
+use super::output::{Output, note, one_line};
 use super::{Exit, Format, Global, build, project};
 
 /// Arguments of `leakage`.
@@ -27,6 +30,9 @@ pub struct LeakageArgs {
     /// what the asker may not read
     #[arg(long)]
     twin: bool,
+    /// Look at the answers too: the built-in ones, or those recorded in FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    answers: Option<Option<PathBuf>>,
 }
 
 /// Runs the gate; exit code 2 when it fails.
@@ -52,12 +58,117 @@ pub fn run(args: &LeakageArgs, global: &Global, out: &mut Output) -> Result<Exit
     let report = leakage::run(&searcher, &index, &project.askers, &plan, &cases)?;
     let twins =
         if args.twin { Some(twins(&project, &index, &searcher, &plan, &cases)?) } else { None };
+    let answers = match &args.answers {
+        Some(file) => Some(answers(&project, &index, &searcher, &plan, &cases, file.as_deref())?),
+        None => None,
+    };
     let differences = twins.as_ref().map_or(0, |twins| twins.differences.len());
     match global.format {
-        Format::Json => out.json(&to_json(&report, twins.as_ref())),
-        Format::Text => text(&report, twins.as_ref(), out),
+        Format::Json => out.json(&to_json(&report, twins.as_ref(), answers.as_deref())),
+        Format::Text => text(&report, twins.as_ref(), answers.as_deref(), out),
     }
-    Ok(if report.passed() && differences == 0 { Exit::Done } else { Exit::GateFailed })
+    let answers = answers.unwrap_or_default();
+    let any = |verdict: AnswerVerdict| answers.iter().any(|answer| answer.verdict == verdict);
+    Ok(if !report.passed() || differences > 0 || any(AnswerVerdict::Leaked) {
+        Exit::GateFailed
+    } else if any(AnswerVerdict::NotRefused) {
+        Exit::Failed
+    } else {
+        Exit::Done
+    })
+}
+
+/// Every case answered: by the built-in answerer, or as recorded in `file`.
+fn answers(
+    project: &Project,
+    index: &Arc<Index>,
+    searcher: &Searcher,
+    plan: &Plan<'_>,
+    cases: &[leakage::Case],
+    file: Option<&Path>,
+) -> Result<Vec<AnswerResult>> {
+    let settings = &project.file.answer;
+    let answerer: Box<dyn Answerer> = match file {
+        Some(path) => {
+            let recorded = Recorded::read(path, index)?;
+            let missing: Vec<&str> = cases
+                .iter()
+                .map(|case| case.id.as_str())
+                .filter(|id| recorded.ids().all(|own| own != *id))
+                .collect();
+            if !missing.is_empty() {
+                let n = counted(missing.len(), "case");
+                let problem = format!("{n} without an answer: {}", missing.join(", "));
+                return Err(Error::input(path, None, problem, "record an answer for each case"));
+            }
+            Box::new(recorded)
+        }
+        None => Box::new(Extractive::new(Arc::clone(index), settings.clone())?),
+    };
+    let truth = leakage::Truth::new(plan);
+    let adversary = Adversary {
+        retriever: searcher,
+        index,
+        corpus: plan.corpus,
+        truth: &truth,
+        answerer: answerer.as_ref(),
+        built_in: file.is_none(),
+        settings,
+    };
+    let mut twins = BTreeMap::new();
+    let mut results = Vec::with_capacity(cases.len());
+    for case in cases {
+        let (Some(asker), Some(control)) =
+            (project.askers.get(&case.asker), project.askers.get(&case.control))
+        else {
+            return Err(Error::invalid("asker", &case.asker, "one of users.yaml"));
+        };
+        if file.is_none() && !twins.contains_key(&case.asker) {
+            twins.insert(case.asker.clone(), plan.twin(Some(asker))?);
+        }
+        results.push(adversary.run(case, asker, control, twins.get(&case.asker))?);
+    }
+    Ok(results)
+}
+
+/// What an answer did, for people.
+fn answered(result: &AnswerResult) -> String {
+    let text = one_line(&result.answer, 100);
+    match result.verdict {
+        AnswerVerdict::Refused => "refused".to_owned(),
+        AnswerVerdict::Scoped => format!("scoped       \u{201c}{text}\u{201d}"),
+        AnswerVerdict::NotRefused => format!("NOT REFUSED  \u{201c}{text}\u{201d}"),
+        AnswerVerdict::Leaked => {
+            format!("LEAKED       {}: \u{201c}{text}\u{201d}", result.shown.join("; "))
+        }
+        AnswerVerdict::Missing => "no answer".to_owned(),
+    }
+}
+
+fn answers_text(answers: &[AnswerResult], width: usize, out: &mut Output) {
+    out.line("");
+    for result in answers {
+        out.line(format!("{:width$}  {}", result.id, answered(result)));
+    }
+    let n = |verdict: AnswerVerdict| answers.iter().filter(|own| own.verdict == verdict).count();
+    let due = answers.iter().filter(|own| own.expect == Expect::Refused);
+    let refused = due.clone().filter(|own| own.verdict == AnswerVerdict::Refused).count();
+    out.line(format!(
+        "\nanswers     {} of {} leaked; {refused} of {} refused where that is due, {} not refused; {} scoped",
+        n(AnswerVerdict::Leaked),
+        answers.len(),
+        due.count(),
+        n(AnswerVerdict::NotRefused),
+        n(AnswerVerdict::Scoped)
+    ));
+    let controls: Vec<bool> = answers.iter().filter_map(|own| own.control_answers).collect();
+    if !controls.is_empty() {
+        let answered = controls.iter().filter(|own| **own).count();
+        out.line(format!(
+            "            {answered} of {} controls get an answer; the others decline too, so their refusals say little",
+            controls.len()
+        ));
+    }
 }
 
 /// Runs `cases` on the index of `project`, which has a policy.
@@ -144,7 +255,12 @@ fn verdict(case: &CaseResult) -> String {
     }
 }
 
-fn text(report: &Report, twins: Option<&Twins>, out: &mut Output) {
+fn text(
+    report: &Report,
+    twins: Option<&Twins>,
+    answers: Option<&[AnswerResult]>,
+    out: &mut Output,
+) {
     let width = report.cases.iter().map(|case| case.id.len()).max().unwrap_or(0);
     for case in &report.cases {
         out.line(format!("{:width$}  {}", case.id, verdict(case)));
@@ -170,15 +286,30 @@ fn text(report: &Report, twins: Option<&Twins>, out: &mut Output) {
             out.line(format!("            {difference}"));
         }
     }
-    let passed = report.passed() && twins.is_none_or(|twins| twins.differences.is_empty());
+    if let Some(answers) = answers {
+        answers_text(answers, width, out);
+    }
+    let passed = passed(report, twins, answers);
     out.line(format!("gate        {}", if passed { "passed" } else { "FAILED" }));
     if n == 0 {
         note("the set holds no case, and an empty set proves nothing");
     }
 }
 
-fn to_json(report: &Report, twins: Option<&Twins>) -> serde_json::Value {
-    let passed = report.passed() && twins.is_none_or(|twins| twins.differences.is_empty());
+/// Whether nothing leaked, neither by retrieval nor by answers.
+fn passed(report: &Report, twins: Option<&Twins>, answers: Option<&[AnswerResult]>) -> bool {
+    let leaked = |own: &AnswerResult| own.verdict == AnswerVerdict::Leaked;
+    report.passed()
+        && twins.is_none_or(|twins| twins.differences.is_empty())
+        && answers.is_none_or(|answers| !answers.iter().any(leaked))
+}
+
+fn to_json(
+    report: &Report,
+    twins: Option<&Twins>,
+    answers: Option<&[AnswerResult]>,
+) -> serde_json::Value {
+    let passed = passed(report, twins, answers);
     json!({
         "gate": if passed { "passed" } else { "failed" },
         "cases": report.cases.len(),
@@ -186,6 +317,7 @@ fn to_json(report: &Report, twins: Option<&Twins>) -> serde_json::Value {
         "unproven": report.unproven(),
         "bound": report.bound(),
         "per_case": report.cases,
+        "answers": answers,
         "twins": twins.map(|twins| json!({
             "askers": twins.askers,
             "questions": twins.questions,

@@ -298,7 +298,7 @@ fn record_hashes(path: &Path, index: &Index, format: Format, out: &mut Output) -
 }
 
 /// Narrows the project to the documents listed in `file`, with an index of their own.
-fn take_subset(project: &mut Project, file: &Path, global: &Global) -> Result<()> {
+pub(super) fn take_subset(project: &mut Project, file: &Path, global: &Global) -> Result<()> {
     let near = project.corpus.join(file);
     let path = if file.is_file() { file.to_owned() } else { near };
     let text = std::fs::read_to_string(&path).map_err(|e| Error::io("reading subset", &path, e))?;

@@ -1,10 +1,14 @@
 //! The commands, one file each; this file parses arguments and turns results into exit codes.
 
 mod adoption;
+mod ask;
 mod build;
+mod check;
+mod endpoint;
 mod gc;
 mod init;
 mod latency;
+mod judge_calibration;
 mod leakage;
 mod load;
 mod measure;
@@ -105,6 +109,12 @@ enum Command {
     Rollback(rollback::RollbackArgs),
     /// Search the corpus
     Search(search::SearchArgs),
+    /// Answer a question with quotes and their sources, or decline
+    Ask(ask::AskArgs),
+    /// Check answers against what is expected of them, and explain every failure
+    Check(check::CheckArgs),
+    /// Hold judges against answers that people have labelled
+    JudgeCalibration(judge_calibration::JudgeCalibrationArgs),
     /// Measure retrieval on a question set
     Measure(measure::MeasureArgs),
     /// Score a run file against judgments as trec_eval does
@@ -141,6 +151,9 @@ pub fn run() -> ExitCode {
         Command::Gc(args) => gc::run(args, &cli.global, &mut out),
         Command::Rollback(args) => rollback::run(args, &cli.global, &mut out),
         Command::Search(args) => search::run(args, &cli.global, &mut out),
+        Command::Ask(args) => ask::run(args, &cli.global, &mut out),
+        Command::Check(args) => check::run(args, &cli.global, &mut out),
+        Command::JudgeCalibration(args) => judge_calibration::run(args, &cli.global, &mut out),
         Command::Measure(args) => measure::run(args, &cli.global, &mut out),
         Command::Trec(args) => trec::run(args, &cli.global, &mut out),
         Command::Why(args) => why::run(args, &cli.global, &mut out),

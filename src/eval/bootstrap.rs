@@ -100,6 +100,34 @@ pub fn mean_interval(values: &[f64], seed: u64) -> Option<Interval> {
     Some(Interval { low, high })
 }
 
+/// The 95% interval of what `value` makes of the shares of some cells, given how often each occurred.
+///
+/// The shares are drawn [`INTERVAL_DRAWS`] times from the Dirichlet distribution with `counts + 1/2`,
+/// Jeffreys' prior; draws without a value are left out. `None` without counts, or when fewer than half
+/// of the draws have one.
+pub fn counts_interval(
+    counts: &[usize],
+    seed: u64,
+    value: &dyn Fn(&[f64]) -> Option<f64>,
+) -> Option<Interval> {
+    if counts.iter().sum::<usize>() == 0 {
+        return None;
+    }
+    let mut generator = Generator::new(seed);
+    let mut values = Vec::with_capacity(INTERVAL_DRAWS);
+    for _ in 0..INTERVAL_DRAWS {
+        let mut draw = |count: &usize| generator.gamma(*count) + generator.gamma_half();
+        let cells: Vec<f64> = counts.iter().map(&mut draw).collect();
+        values.extend(value(&cells));
+    }
+    if values.len() < INTERVAL_DRAWS / 2 {
+        return None;
+    }
+    values.sort_unstable_by(f64::total_cmp);
+    let tail = (values.len() / 40).max(1);
+    Some(Interval { low: *values.get(tail - 1)?, high: *values.get(values.len() - tail)? })
+}
+
 /// The 95% interval of a mean difference, `after - before`, of values in `0.0..=1.0`.
 ///
 /// The differences are moved from `-1.0..=1.0` to `0.0..=1.0` and given to [`mean_interval`]: half a

@@ -144,6 +144,11 @@ impl Truth {
             .is_some_and(|(_, readers)| readers.iter().any(|set| set.is_subset(&claims)))
     }
 
+    /// Every block with its text, by reference.
+    pub fn blocks(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.blocks.iter().map(|(reference, (text, _))| (reference.as_str(), text.as_str()))
+    }
+
     /// The text of a block.
     fn text(&self, reference: &str) -> Option<&str> {
         self.blocks.get(reference).map(|(text, _)| text.as_str())

@@ -7,16 +7,29 @@
 //! name.
 
 pub mod adoption;
+pub mod answer_leaks;
 pub mod apart;
 pub mod bootstrap;
+pub mod calibration;
+pub mod check;
+pub mod claims;
 pub mod compare;
+#[cfg(feature = "answer-endpoint")]
+pub mod endpoint_judge;
+pub mod expectations;
+pub mod groundedness;
+pub mod judge;
 pub mod judgments;
 pub mod labels;
 pub mod latency;
+pub mod ladder;
 pub mod leakage;
 pub mod ledger;
 pub mod measurement;
 pub mod measures;
+pub mod mechanical;
+pub mod metamorphic;
+pub mod phrases;
 pub mod posterior;
 pub mod promote;
 pub mod questions;

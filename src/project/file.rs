@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use crate::corpus::CorpusSettings;
 use crate::error::{Error, Result, complaint};
 use crate::index::{GraphSettings, LayerSettings};
-use crate::{passage, search, text};
+use crate::{answer, passage, search, text};
 
 use super::shrink::BuildSettings;
 
@@ -56,6 +56,8 @@ pub struct ProjectFile {
     pub layers: LayerSettings,
     /// How questions are answered.
     pub search: search::Settings,
+    /// How answers are made of what a search brought.
+    pub answer: answer::Settings,
 }
 
 impl Default for ProjectFile {
@@ -77,6 +79,7 @@ impl Default for ProjectFile {
             build: BuildSettings::default(),
             layers: LayerSettings::default(),
             search: search::Settings::default(),
+            answer: answer::Settings::default(),
         }
     }
 }

@@ -92,6 +92,7 @@ impl Project {
         project.index_settings().check()?;
         project.file.search.check()?;
         project.file.build.check()?;
+        project.file.answer.check()?;
         Ok(project)
     }
 

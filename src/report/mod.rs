@@ -4,6 +4,8 @@ mod adoption;
 mod cases;
 mod html;
 mod junit;
+mod check_text;
+mod judge_text;
 mod labels;
 mod latency;
 mod markdown;
@@ -14,7 +16,9 @@ mod scorecard;
 
 pub use adoption::{AdoptionReport, adoption_json, adoption_text};
 pub use cases::{Case, Outcome as CaseOutcome, of_leakage, of_questions, of_scorecard};
+pub use check_text::check_text;
 pub use html::{Arrived, Drill, Page, Quality, Rung, html};
+pub use judge_text::{calibration_permits, calibration_summary, calibration_table};
 pub use junit::{annotations, junit};
 pub use latency::{LatencyReport, latency_json, latency_text, time};
 pub use markdown::markdown;

@@ -46,6 +46,21 @@ fn help_of_search() {
 }
 
 #[test]
+fn help_of_ask() {
+    session!().run("ask --help");
+}
+
+#[test]
+fn help_of_check() {
+    session!().run("check --help");
+}
+
+#[test]
+fn help_of_judge_calibration() {
+    session!().run("judge-calibration --help");
+}
+
+#[test]
 fn help_of_measure() {
     session!().run("measure --help");
 }
