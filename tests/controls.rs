@@ -17,7 +17,6 @@ use std::sync::LazyLock;
 use atlas::eval::judgments::Judgments;
 use atlas::eval::measurement::{Measurement, Options, measure};
 use atlas::eval::questions::{Question, QuestionSet};
-use atlas::eval::sweep;
 use atlas::format::Manifest;
 use atlas::index;
 use atlas::lexical::Query;
@@ -171,46 +170,6 @@ fn a_minimum_score_gains_more_on_the_sample_than_on_the_full_set() {
     };
     let (sample, full) = (gain(&SAMPLE, &own), gain(&FULL, &all));
     assert!(full > 0.0 && sample > 2.0 * full, "{sample} on the sample, {full} on the full set");
-}
-
-#[test]
-fn recall_never_rises_with_the_minimum() {
-    let set = questions("development");
-    for mode in MODES {
-        let settings = settings(5, 0.0);
-        let measured = measured(&FULL, &set, mode, &settings);
-        let values = sweep::breakpoints(&measured);
-        assert!(values.len() > 100, "{mode:?}: {} breakpoints", values.len());
-        let mut before = f64::INFINITY;
-        // Between two breakpoints nothing changes, so these are all the outcomes that there are.
-        for value in values.into_iter().chain([1.0]) {
-            let step = sweep::at(&FULL.index, &settings, &set, &measured, value).unwrap();
-            assert!(step.recall <= before, "{mode:?}: {} after {before} at {value}", step.recall);
-            before = step.recall;
-        }
-        assert!(before < 0.5, "{mode:?}: nothing was lost on the way to 1");
-    }
-}
-
-#[test]
-fn a_sweep_tells_what_a_measurement_at_the_value_finds() {
-    let set = questions("development");
-    for mode in MODES {
-        let recorded = measured(&FULL, &set, mode, &settings(5, 0.0));
-        for value in [0.0, 0.1, 0.2, 0.35] {
-            let step = sweep::at(&FULL.index, &settings(5, 0.0), &set, &recorded, value).unwrap();
-            let real = measured(&FULL, &set, mode, &settings(5, value));
-            for (name, swept) in [
-                ("hit", step.hit),
-                ("recall", step.recall),
-                ("precision", step.precision),
-                ("prompt_tokens", step.tokens),
-            ] {
-                let off = (real.mean(name, None).unwrap() - swept).abs();
-                assert!(off < 1e-12, "{mode:?} at {value}: {name} is off by {off}");
-            }
-        }
-    }
 }
 
 #[test]

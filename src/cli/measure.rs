@@ -10,10 +10,12 @@ use atlas::eval::labels;
 use atlas::eval::ledger::{self, Entry};
 use atlas::eval::measurement::{Measured, Measurement, Options, measure};
 use atlas::eval::questions::{Question, QuestionSet};
-use atlas::eval::{ragas, sweep, trec, units};
+use atlas::eval::{ragas, trec, units};
 use atlas::index::Index;
 use atlas::project::Project;
-use atlas::report::{MeasureReport, Receipt, counted, measure_json, measure_text, timing_text};
+use atlas::report::{
+    MeasureReport, Receipt, counted, measure_json, measure_text, stale_line, timing_text,
+};
 use atlas::search::Searcher;
 use clap::Args;
 use serde::Deserialize;
@@ -21,7 +23,7 @@ use serde_json::json;
 
 use super::output::{Output, note, one_line, today};
 use super::search::ModeArg;
-use super::{Exit, Format, Global, build, project};
+use super::{Exit, Format, Global, build, project, sweep};
 
 /// Arguments of `measure`.
 #[derive(Debug, Args)]
@@ -47,9 +49,8 @@ pub struct MeasureArgs {
     /// Try a minimum score, 0 to 1, without changing any setting
     #[arg(long, value_name = "X")]
     min_score: Option<f64>,
-    /// Show what every minimum score would do, on the development questions
-    #[arg(long, conflicts_with = "held_out")]
-    sweep: bool,
+    #[command(flatten)]
+    sweep: sweep::SweepArgs,
     /// Leave out the line a question
     #[arg(long)]
     summary: bool,
@@ -99,11 +100,9 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
         settings.min_score = min_score;
     }
     settings.check()?;
-    let held_out = args.held_out || args.set.as_ref().is_some_and(|set| project.is_held_out(set));
-    if held_out && args.sweep {
-        let expected = "the development questions: nothing is chosen on held-out ones";
-        return Err(Error::invalid("--sweep", "held-out", expected));
-    }
+    let shows_held_out =
+        args.held_out || args.set.as_ref().is_some_and(|set| project.is_held_out(set));
+    let held_out = shows_held_out && args.sweep.sweep.is_none();
     if held_out && !args.reveal && (args.export_run.is_some() || args.export_ragas.is_some()) {
         let expected = "`--reveal` with it, since the file shows single held-out questions";
         return Err(Error::invalid("the export", "of held-out questions", expected));
@@ -134,13 +133,14 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
         known_askers(&set, &project)?;
     }
     let scope_of = |question: &Question| project.scope(&index, question.asker.as_deref());
+    if let Some(knob) = args.sweep.sweep {
+        if let Some(stale) = stale_line(&labels, false) {
+            note(&stale);
+        }
+        return run_sweep(args, knob, &project, &searcher, &set, global.format, out);
+    }
     let mut measured = measure(&searcher, &index, &settings, &set, options, &scope_of)?;
     measured.labels = labels;
-    if args.sweep {
-        export(args, &index, &set, &measured)?;
-        run_sweep(&index, &settings, &set, &measured, global.format, out)?;
-        return Ok(Exit::Done);
-    }
     let sets = vec![(set.name.clone(), set.hash.clone())];
     let receipt =
         Receipt::new(index.manifest(), sets, options.mode, &settings, project.access_id());
@@ -419,67 +419,34 @@ fn closing(set: &QuestionSet, measured: &Measurement, project: &Project, out: &m
     out.line("            atlas init && atlas search \"a question about it\"");
 }
 
+/// Sweeps the development questions; `--held-out` shows the held-out ones beside them.
 fn run_sweep(
-    index: &Index,
-    settings: &atlas::search::Settings,
+    args: &MeasureArgs,
+    knob: sweep::KnobArg,
+    project: &Project,
+    searcher: &Searcher,
     set: &QuestionSet,
-    measured: &Measurement,
     format: Format,
     out: &mut Output,
-) -> Result<()> {
-    let drop = sweep::first_drop(index, settings, set, measured)?;
-    let mut values: Vec<f64> = (0..20).map(|step| f64::from(step) / 20.0).collect();
-    values.extend(drop);
-    values.push(settings.min_score);
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    let steps: Result<Vec<sweep::Step>> =
-        values.into_iter().map(|value| sweep::at(index, settings, set, measured, value)).collect();
-    let steps = steps?;
-    let scored = measured.scored(None).count();
-    let breakpoints = sweep::breakpoints(measured).len();
-    if format == Format::Json {
-        out.json(&json!({
-            "set": set.name,
-            "scored": scored,
-            "breakpoints": breakpoints,
-            "holds_to": drop,
-            "in_force": settings.min_score,
-            "steps": steps,
-        }));
-        return Ok(());
+) -> Result<Exit> {
+    if args.set.as_ref().is_some_and(|set| project.is_held_out(set)) {
+        let expected = "the development questions: nothing is chosen on held-out ones";
+        return Err(Error::invalid("--sweep", "held-out", expected));
     }
-    out.line(format!(
-        "{}: what a minimum score would do, over {}",
-        set.name,
-        counted(scored, "scored question")
-    ));
-    out.line("  min-score   hit  recall  precision  tokens  blocks  empty");
-    for step in &steps {
-        let mark = match drop {
-            Some(last) if step.min_score == last => {
-                "  recall holds up to here and falls just above"
-            }
-            _ if step.min_score == settings.min_score => "  in force",
-            _ => "",
-        };
-        out.line(format!(
-            "  {:9.4}  {:.2}  {:6.2}  {:9.2}  {:6.0}  {:6.2}  {:5}{mark}",
-            step.min_score,
-            step.hit,
-            step.recall,
-            step.precision,
-            step.tokens,
-            step.blocks,
-            step.empty
-        ));
-    }
-    match drop {
-        Some(last) => out.line(format!(
-            "  {breakpoints} breakpoints; margin of the value in force below the drop: {:.4}",
-            last - settings.min_score
-        )),
-        None => out.line(format!("  {breakpoints} breakpoints; no value lowers recall")),
-    }
-    Ok(())
+    let beside = if args.held_out {
+        let mut set = project.questions(&project.question_set("held-out"))?;
+        if let Some(stale) = stale_line(&labels::resolve(searcher.index(), &mut set, false)?, true)
+        {
+            note(&stale);
+        }
+        let passages = searcher.index().passages();
+        let exists = |unit: &str| Ok(units::parse(passages, unit)?.is_some());
+        set.check(exists, || units::all_blocks(passages))?;
+        Some(set)
+    } else {
+        None
+    };
+    let mode = args.mode.into();
+    let ground = sweep::Ground { project, searcher, set, held_out: beside.as_ref(), mode };
+    sweep::run(&args.sweep, knob, &ground, format, out)
 }

@@ -20,6 +20,7 @@ mod rollback;
 mod scorecard;
 mod search;
 mod status;
+mod sweep;
 mod trec;
 mod usage;
 mod verify;

@@ -6,9 +6,9 @@ use atlas::error::Result;
 use atlas::eval::compare::Comparison;
 use atlas::eval::ledger;
 use atlas::eval::measurement::{Measured as Question, Options, measure, request};
-use atlas::eval::questions::QuestionSet;
+use atlas::eval::questions::{Question as Asked, QuestionSet};
 use atlas::eval::scorecard::Scorecard;
-use atlas::eval::sweep;
+use atlas::eval::sweep::{Knob, Recording};
 use atlas::index::Index;
 use atlas::report::{
     AdoptionReport, Arrived, Drill, LatencyReport, Page, Quality, Receipt, Rung, html,
@@ -82,19 +82,22 @@ fn ladder(measured: &Measured, card: &Scorecard) -> Vec<Rung> {
 fn quality(measured: &Measured) -> Result<Quality<'_>> {
     let settings = &measured.project.file.search;
     let (index, set, found) = (&measured.index, &measured.set, &measured.measurement);
-    let drop = sweep::first_drop(index, settings, set, found)?;
+    let searcher = Searcher::new(Arc::clone(index), settings.clone())?;
+    let scope_of = |question: &Asked| measured.project.scope(index, question.asker.as_deref());
+    let recording = Recording::new(&searcher, set, Options::default().mode, &scope_of)?;
+    let whole = recording.sweep(Knob::MinScore, recording.values(Knob::MinScore)?)?;
+    let drop = whole.margin(settings.min_score).map(|margin| margin.holds_to);
     let mut values: Vec<f64> = (0..=40).map(|step| f64::from(step) / 50.0).collect();
     values.extend(drop);
     values.push(settings.min_score);
     values.sort_by(f64::total_cmp);
     values.dedup();
-    let steps: Result<Vec<sweep::Step>> =
-        values.iter().map(|value| sweep::at(index, settings, set, found, *value)).collect();
+    let steps = recording.sweep(Knob::MinScore, values.clone())?.steps();
     let entries = ledger::read(&measured.project.ledger())?;
     let spent = ledger::spent(&entries, "held-out");
     Ok(Quality {
         measured: found,
-        steps: steps?,
+        steps,
         min_score: settings.min_score,
         held_out: held_out(measured, &entries, &values)?,
         looks: (spent.looks, spent.bits),

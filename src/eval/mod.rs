@@ -40,6 +40,7 @@ pub mod scorecard;
 pub mod rebuild;
 mod set_text;
 pub mod statistics;
+pub mod selection;
 pub mod sweep;
 pub mod targets;
 pub mod trec;

@@ -72,3 +72,14 @@ pub(super) fn labels_json(set: &Measurement, show_questions: bool) -> Value {
         "differing": set.labels.iter().filter(told).collect::<Vec<_>>(),
     })
 }
+
+/// A line for reports that show no labels: how many are stale, and of which questions unless these are
+/// `hidden`. `None` when none is.
+pub fn stale_line(labels: &[Label], hidden: bool) -> Option<String> {
+    let stale: Vec<&Label> = labels.iter().filter(|label| label.is_stale()).collect();
+    let mut ids: Vec<&str> = stale.iter().map(|label| label.question.as_str()).collect();
+    ids.dedup();
+    let whose = if hidden { String::new() } else { format!(", of {}", ids.join(", ")) };
+    (!stale.is_empty())
+        .then(|| format!("STALE: {}{whose}; see `atlas review`", counted(stale.len(), "label")))
+}

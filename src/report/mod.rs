@@ -31,6 +31,8 @@ use crate::eval::measurement::Measurement;
 use crate::format::Manifest;
 use crate::search::Settings;
 
+pub use labels::stale_line;
+
 /// A run of `measure`, with what it was run on.
 #[derive(Debug)]
 pub struct MeasureReport<'r> {

@@ -24,7 +24,7 @@ mod window;
 
 pub use candidates::{Candidate, Candidates, Stage};
 pub use fuse::Fusion;
-pub use pipeline::Searcher;
+pub use pipeline::{Recalled, Searcher};
 pub use request::{ContextBlock, Outcome, Request, Retriever};
 pub use settings::{DensePath, Mode, Settings};
 pub(crate) use window::within;

@@ -15,6 +15,20 @@ use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::trace::{Scored, StageTrace, Trace};
 
+/// Stages before fusion: embed, lexical, dense.
+const LEGS: usize = 3;
+
+/// A request with what the legs found for it.
+#[derive(Debug, Clone)]
+pub struct Recalled {
+    /// What was asked.
+    pub request: Request,
+    /// The candidates before fusion.
+    pub candidates: Candidates,
+    stages: Vec<StageTrace>,
+    of: (u64, Arc<Settings>),
+}
+
 /// Searches one open index.
 pub struct Searcher {
     index: Arc<Index>,
@@ -56,6 +70,50 @@ impl Searcher {
         &self.settings
     }
 
+    /// Runs the legs alone, so that settings of every later stage can be tried without searching again.
+    pub fn recall(&self, request: &Request) -> Result<Recalled> {
+        self.admit(request)?;
+        let mut recalled = Recalled {
+            request: request.clone(),
+            candidates: Candidates::default(),
+            stages: Vec::with_capacity(self.stages.len()),
+            of: (self.index.stamp(), Arc::clone(&self.settings)),
+        };
+        let Recalled { candidates, stages, .. } = &mut recalled;
+        run(&self.stages[..LEGS], request, candidates, stages)?;
+        Ok(recalled)
+    }
+
+    /// What the request that was recalled brings with this searcher's settings: the same, to the bit,
+    /// as if it were searched again. Refuses candidates of another generation, and of legs that were
+    /// set otherwise.
+    pub fn replay(&self, recalled: &Recalled) -> Result<Outcome> {
+        let (stamp, settings) = &recalled.of;
+        let legs = |s: &Settings| (s.depth, s.bm25, s.dense, s.ef);
+        if *stamp != self.index.stamp() || legs(settings) != legs(&self.settings) {
+            let problem = "the candidates are of another index or of other legs".to_owned();
+            return Err(Error::Guard { stage: "fuse", problem });
+        }
+        let started = Instant::now();
+        let Recalled { request, mut candidates, mut stages, .. } = recalled.clone();
+        run(&self.stages[LEGS..], &request, &mut candidates, &mut stages)?;
+        let context = self.context(&candidates)?;
+        let total_us = started.elapsed().as_secs_f64() * 1e6;
+        Ok(Outcome { context, trace: Trace { stages, total_us } })
+    }
+
+    /// Refuses a request for another generation.
+    fn admit(&self, request: &Request) -> Result<()> {
+        let stamp = request.scope.stamp();
+        if stamp.is_some_and(|stamp| stamp != self.index.stamp())
+            || request.scope.allowed().rows() as usize != self.index.manifest().passages
+        {
+            let problem = "the scope is of another generation of the index".to_owned();
+            return Err(Error::Guard { stage: "request", problem });
+        }
+        Ok(())
+    }
+
     fn context(&self, candidates: &Candidates) -> Result<Vec<ContextBlock>> {
         let passages = self.index.passages();
         let block = |candidate: &super::Candidate| {
@@ -69,50 +127,55 @@ impl Searcher {
 
 impl Retriever for Searcher {
     fn retrieve(&self, request: &Request) -> Result<Outcome> {
-        let stamp = request.scope.stamp();
-        if stamp.is_some_and(|stamp| stamp != self.index.stamp())
-            || request.scope.allowed().rows() as usize != self.index.manifest().passages
-        {
-            let problem = "the scope is of another generation of the index".to_owned();
-            return Err(Error::Guard { stage: "request", problem });
-        }
+        self.admit(request)?;
         let started = Instant::now();
         let mut candidates = Candidates::default();
         let mut stages = Vec::with_capacity(self.stages.len());
-        for stage in &self.stages {
-            let before = candidates.list.len();
-            if let Some(reason) = stage.skipped(request) {
-                stages.push(StageTrace {
-                    name: stage.name(),
-                    elapsed_us: 0.0,
-                    before,
-                    after: before,
-                    note: format!("did not run: {reason}"),
-                    list: Vec::new(),
-                });
-                continue;
-            }
-            let began = Instant::now();
-            candidates = stage.run(request, candidates)?;
-            let elapsed_us = began.elapsed().as_secs_f64() * 1e6;
-            guard(stage.name(), request, &candidates)?;
-            let list = candidates.leg.take().unwrap_or_else(|| {
-                let scored = |c: &super::Candidate| Scored { row: c.row, score: c.score };
-                candidates.list.iter().map(scored).collect()
-            });
-            stages.push(StageTrace {
-                name: stage.name(),
-                elapsed_us,
-                before,
-                after: candidates.list.len(),
-                note: std::mem::take(&mut candidates.note),
-                list,
-            });
-        }
+        run(&self.stages, request, &mut candidates, &mut stages)?;
         let context = self.context(&candidates)?;
         let total_us = started.elapsed().as_secs_f64() * 1e6;
         Ok(Outcome { context, trace: Trace { stages, total_us } })
     }
+}
+
+/// Runs `stages` one after the other, each timed, guarded and traced.
+fn run(
+    stages: &[Box<dyn Stage>],
+    request: &Request,
+    candidates: &mut Candidates,
+    traces: &mut Vec<StageTrace>,
+) -> Result<()> {
+    for stage in stages {
+        let before = candidates.list.len();
+        if let Some(reason) = stage.skipped(request) {
+            traces.push(StageTrace {
+                name: stage.name(),
+                elapsed_us: 0.0,
+                before,
+                after: before,
+                note: format!("did not run: {reason}"),
+                list: Vec::new(),
+            });
+            continue;
+        }
+        let began = Instant::now();
+        *candidates = stage.run(request, std::mem::take(candidates))?;
+        let elapsed_us = began.elapsed().as_secs_f64() * 1e6;
+        guard(stage.name(), request, candidates)?;
+        let list = candidates.leg.take().unwrap_or_else(|| {
+            let scored = |c: &super::Candidate| Scored { row: c.row, score: c.score };
+            candidates.list.iter().map(scored).collect()
+        });
+        traces.push(StageTrace {
+            name: stage.name(),
+            elapsed_us,
+            before,
+            after: candidates.list.len(),
+            note: std::mem::take(&mut candidates.note),
+            list,
+        });
+    }
+    Ok(())
 }
 
 /// Stops the request when a candidate is outside the scope. Says which stage, never which passage.

@@ -101,6 +101,32 @@ fn measure_sweep() {
     s.bikes();
     s.prepare("build");
     s.run("measure --sweep");
+    s.run("measure --sweep k");
+    s.run("measure --sweep alpha");
+    s.run("measure --sweep rrf-k");
+    s.run_json("measure --sweep min-score --format json");
+}
+
+/// Beside a written choice alone, and at the price of a look.
+#[test]
+fn measure_sweep_beside_held_out() {
+    let mut s = session!();
+    pumps(&s);
+    s.prepare("build");
+    assert_eq!(s.run("measure --sweep --held-out").code, 4);
+    assert_eq!(s.run("measure --sweep --set evals/held-out.yaml").code, 4);
+    assert_eq!(s.run("measure --sweep k --held-out --choose 3 --why 'less to read'").code, 4);
+    assert_eq!(s.run("measure --sweep --choose 2 --why 'less to read'").code, 4);
+    assert!(!s.at("evals/ledger.jsonl").exists(), "nothing was chosen and nothing looked at");
+    let choice = "measure --sweep --held-out --choose 0.1 --why 'less to read'";
+    let shown = s.run(choice).stdout;
+    assert!(!shown.contains("far") && shown.contains("held-out"), "{shown}");
+    assert_eq!(s.read("evals/ledger.jsonl").lines().count(), 2);
+    s.say("the same again is the same choice and the same look");
+    assert_eq!(s.prepare(choice).stdout, shown);
+    assert_eq!(s.read("evals/ledger.jsonl").lines().count(), 2);
+    s.show("evals/ledger.jsonl", 5);
+    s.run_json(&format!("{choice} --format json"));
 }
 
 #[test]

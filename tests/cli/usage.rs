@@ -108,7 +108,9 @@ fn wrong_arguments() {
         "search pump --min-score=-1",
         "build one two",
         "measure --reveal",
-        "measure --held-out --sweep",
+        "measure --sweep --choose 0.1",
+        "measure --sweep --compare a.json",
+        "measure --sweep minscore",
         "--format xml status",
     ] {
         assert_eq!(s.run(line).code, 4, "{line}");

@@ -141,6 +141,28 @@ pub fn questions(name: &str) -> QuestionSet {
     QuestionSet::read(&at("evals/atlas-bikes").join(format!("{name}.yaml"))).unwrap()
 }
 
+/// The questions with expected answers at `path`, with the evidence that they state.
+pub fn supporting(path: &str) -> QuestionSet {
+    let mut kinds = BTreeSet::new();
+    let mut questions = Vec::new();
+    for case in yaml(path)["questions"].as_array().unwrap() {
+        let mut own = serde_json::json!({
+            "id": case["id"], "question": case["question"], "kind": case["kind"], "asker": case["asker"],
+        });
+        kinds.extend(texts(&case["kind"]).into_iter().map(str::to_owned));
+        match case["supporting"].as_array().filter(|groups| !groups.is_empty()) {
+            Some(groups) => own["relevant"] = Value::Array(groups.clone()),
+            None => own["unscoreable"] = Value::from("abstains"),
+        }
+        questions.push(own);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let set = folder.path().join("questions.yaml");
+    let data = serde_json::json!({ "corpus": "c", "kinds": kinds, "questions": questions });
+    fs::write(&set, data.to_string()).unwrap();
+    QuestionSet::read(&set).unwrap()
+}
+
 /// Both sets in one list, development first.
 pub fn all_questions() -> Vec<Question> {
     ["development", "held-out"].iter().flat_map(|name| questions(name).questions).collect()

@@ -10,8 +10,7 @@ use crate::eval::sweep::Step;
 use crate::report::counted;
 
 pub(super) fn min_score(found: &Quality<'_>) -> String {
-    let points =
-        |of: &dyn Fn(&Step) -> f64| found.steps.iter().map(|s| (s.min_score, of(s))).collect();
+    let points = |of: &dyn Fn(&Step) -> f64| found.steps.iter().map(|s| (s.value, of(s))).collect();
     let series = [
         Series { name: "recall", class: "first", points: points(&|step| step.recall) },
         Series { name: "precision", class: "second", points: points(&|step| step.precision) },
@@ -21,7 +20,7 @@ pub(super) fn min_score(found: &Quality<'_>) -> String {
         marks.push(Mark { at: (*at, *recall), class: "first" });
         marks.push(Mark { at: (*at, *precision), class: "second" });
     }
-    let x_max = found.steps.last().map_or(1.0, |step| step.min_score).max(0.1);
+    let x_max = found.steps.last().map_or(1.0, |step| step.value).max(0.1);
     let n = found.measured.scored(None).count();
     let mut out = format!(
         "<p>Mean recall and precision of what is handed over, on {n} scored development questions, for every \
@@ -54,8 +53,8 @@ pub(super) fn min_score(found: &Quality<'_>) -> String {
             out,
             "<tr><td class=\"n\">{:.4}{}</td><td class=\"n\">{:.2}</td><td class=\"n\">{:.2}</td>\
              <td class=\"n\">{:.2}</td><td class=\"n\">{:.0}</td><td class=\"n\">{:.2}</td></tr>",
-            step.min_score,
-            if step.min_score == found.min_score { " (in force)" } else { "" },
+            step.value,
+            if step.value == found.min_score { " (in force)" } else { "" },
             step.hit,
             step.recall,
             step.precision,
