@@ -5,12 +5,12 @@ use std::sync::Arc;
 use atlas::answer::{Answer, Asked, Extractive, Source, sources};
 use atlas::error::Result;
 use atlas::index::{Filter, Index};
-use atlas::search::{Outcome, Request, Retriever as _, Searcher};
+use atlas::search::{Outcome, Request, Searcher};
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::output::{Output, note};
-use super::{Exit, Format, Global, build, endpoint, project};
+use super::{Exit, Format, Global, build, endpoint, project, usage};
 
 /// Arguments of `ask`.
 #[derive(Debug, Args)]
@@ -54,12 +54,14 @@ pub fn run(args: &AskArgs, global: &Global, out: &mut Output) -> Result<Exit> {
     let scope =
         if scope.readable().count() == 0 { scope } else { index.narrow(&scope, &filter)? };
     let request = Request::new(args.question.clone(), scope);
-    let outcome = searcher.retrieve(&request)?;
+    let outcome = usage::retrieve(&project, asker, &searcher, &request)?;
     let context = sources(&index, &outcome)?;
     let asked = Asked { id: "", request: &request, outcome: &outcome, sources: &context };
     let built_in = Extractive::new(Arc::clone(&index), project.file.answer.clone())?;
     let answerer = endpoint.as_deref().unwrap_or(&built_in);
-    let answer = answerer.answer(&asked)?.unwrap_or_default();
+    let answer = || answerer.answer(&asked);
+    let answer = usage::answered(&project, asker, &request, &index, &outcome, answer)?;
+    let answer = answer.unwrap_or_default();
     match global.format {
         Format::Json => out.json(&to_json(&answer, &context, &outcome)),
         Format::Text => text(&answer, &index, &outcome, out)?,

@@ -1,6 +1,7 @@
 //! The commands, one file each; this file parses arguments and turns results into exit codes.
 
 mod adoption;
+mod answered;
 mod ask;
 mod build;
 mod check;

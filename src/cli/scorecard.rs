@@ -23,6 +23,7 @@ use atlas::search::{Mode, Searcher};
 use clap::Args;
 
 use super::adoption::{end, log, of_target, remarks};
+use super::answered::{Answered, answered};
 use super::output::{Output, note, today};
 use super::page::{self, Shown};
 use super::usage::key;
@@ -43,6 +44,9 @@ pub struct ScorecardArgs {
     /// A filled-in rating sheet; given twice, for two raters, who then decide coverage
     #[arg(long, value_name = "FILE")]
     ratings: Vec<PathBuf>,
+    /// Write the answers as a sheet for people to rate, CSV
+    #[arg(long, value_name = "FILE")]
+    ratings_sheet: Option<PathBuf>,
     /// Say what changed since a scorecard that `--format json` wrote
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
@@ -114,6 +118,7 @@ pub fn run(args: &ScorecardArgs, global: &Global, out: &mut Output) -> Result<Ex
     let mut notes = Vec::new();
     let mut times_of = None;
     let mut people = None;
+    let mut checked = None;
     let own = &measured.project;
     for target in &targets.rows {
         match target.name {
@@ -133,8 +138,14 @@ pub fn run(args: &ScorecardArgs, global: &Global, out: &mut Output) -> Result<Ex
                 rows.push(row);
                 people = found;
             }
-            "coverage" => rows.push(coverage_row(args, target, &mut notes)?),
-            "groundedness" => rows.push(Row::not_measured(target, 0, "no answers were checked")),
+            "coverage" => {
+                checked = answered(&of_target(own, Some(&targets), target.name)?)?;
+                rows.push(coverage_row(args, target, checked.as_ref(), &mut notes)?);
+            }
+            "groundedness" => rows.push(match &checked {
+                Some(checked) => checked.groundedness(target),
+                None => Row::not_measured(target, 0, "no answers were checked"),
+            }),
             // A build is timed by building: `atlas build --full`.
             other => notes
                 .push(format!("[{other}] is not judged here: its source is `{}`", target.source)),
@@ -142,7 +153,11 @@ pub fn run(args: &ScorecardArgs, global: &Global, out: &mut Output) -> Result<Ex
     }
     let entries = ledger::read(&own.ledger())?;
     let settings = &own.file.search;
-    let work = scorecard::work(&measured.measurement, settings.k, settings.min_score);
+    let mut work = scorecard::work(&measured.measurement, settings.k, settings.min_score);
+    if let Some(checked) = &checked {
+        work.splice(0..0, checked.work());
+        cases.extend(checked.cases());
+    }
     let card = Scorecard {
         date: today(),
         targets: targets.hash.clone(),
@@ -163,6 +178,7 @@ pub fn run(args: &ScorecardArgs, global: &Global, out: &mut Output) -> Result<Ex
         cases: &all,
         times: times_of.as_ref(),
         people: people.as_ref(),
+        checked: checked.as_ref(),
         targets: &targets,
     };
     write(args, &found)?;
@@ -359,10 +375,18 @@ fn adoption_row(
     Ok((row, Some(people)))
 }
 
-/// Coverage by two raters; without them, nothing is known of it.
-fn coverage_row(args: &ScorecardArgs, target: &Target, notes: &mut Vec<String>) -> Result<Row> {
+/// Coverage by two raters; without them, as a machine sees it.
+fn coverage_row(
+    args: &ScorecardArgs,
+    target: &Target,
+    checked: Option<&Answered>,
+    notes: &mut Vec<String>,
+) -> Result<Row> {
     let [first, second] = args.ratings.as_slice() else {
-        return Ok(Row::not_measured(target, 0, "nobody has rated the answers"));
+        return Ok(match checked {
+            Some(checked) => checked.coverage(target),
+            None => Row::not_measured(target, 0, "there are no expected answers (questions.yaml)"),
+        });
     };
     let agreement = ratings::agreement(&ratings::read(first)?, &ratings::read(second)?);
     let mut row = scorecard::share(target, agreement.both_correct, agreement.n);
@@ -390,6 +414,7 @@ struct Found<'f> {
     cases: &'f [Case],
     times: Option<&'f (latency_of::Run, String)>,
     people: Option<&'f People>,
+    checked: Option<&'f Answered>,
     targets: &'f Targets,
 }
 
@@ -400,6 +425,14 @@ fn write(args: &ScorecardArgs, found: &Found<'_>) -> Result<()> {
         note(&format!("wrote {}", path.display()));
         Ok(())
     };
+    if let Some(path) = &args.ratings_sheet {
+        let Some(checked) = found.checked else {
+            let expected =
+                "a project with expected answers (questions.yaml), which [coverage] names";
+            return Err(Error::invalid("--ratings-sheet", path.display(), expected));
+        };
+        put(path, ratings::sheet(&checked.sheet()))?;
+    }
     if let Some(path) = &args.junit {
         put(path, junit(found.cases))?;
     }
@@ -437,6 +470,6 @@ fn html_of(args: &ScorecardArgs, found: &Found<'_>) -> Result<String> {
         latency: latency.as_ref(),
         adoption: found.people.map(|people| people.report(found.targets.get("adoption"))),
         comparison: comparison.as_ref(),
-        answers: Vec::new(),
+        answers: found.checked.map(Answered::rungs).unwrap_or_default(),
     })
 }

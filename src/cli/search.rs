@@ -117,7 +117,7 @@ pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit>
         if scope.readable().count() == 0 { scope } else { index.narrow(&scope, &filter)? };
     let request = refine(args, Request::new(args.question.clone(), scope), &settings)?;
     let outcome = usage::retrieve(&project, asker, &searcher, &request)?;
-    usage::record(&project, asker, &args.question, &index, &outcome, &[])?;
+    usage::record(&project, asker, &request, &index, &outcome)?;
     match global.format {
         Format::Json => out.json(&to_json(&index, &outcome)?),
         Format::Text => text(args, &searcher, &request, &outcome, out)?,

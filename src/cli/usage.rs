@@ -29,25 +29,41 @@ pub fn retrieve(
     found
 }
 
-/// Logs a request that was answered. `after` are the stages that followed the search, with their
-/// microseconds.
+/// Logs a request that ended with the search.
 pub fn record(
     project: &Project,
     asker: Option<&Asker>,
-    question: &str,
+    request: &Request,
     index: &Index,
     outcome: &Outcome,
-    after: &[(&str, f64)],
 ) -> Result<()> {
     if project.file.usage_log.is_none() {
         return Ok(());
     }
-    let mut entry = entry(project, asker, question, index, outcome)?;
-    for (name, us) in after {
-        entry.stages_us.push(((*name).to_owned(), *us));
+    append(project, &entry(project, asker, request.question(), index, outcome)?)
+}
+
+/// Answers from what the search brought, and logs the request with the stage `answer`; an answer that
+/// fails is logged with the time that it took to fail.
+pub fn answered<T>(
+    project: &Project,
+    asker: Option<&Asker>,
+    request: &Request,
+    index: &Index,
+    outcome: &Outcome,
+    answer: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let began = Instant::now();
+    let answer = answer();
+    let us = began.elapsed().as_secs_f64() * 1e6;
+    if project.file.usage_log.is_some() {
+        let mut entry = entry(project, asker, request.question(), index, outcome)?;
+        entry.stages_us.push(("answer".to_owned(), us));
         entry.total_us += us;
+        entry.failed = answer.is_err();
+        append(project, &entry)?;
     }
-    append(project, &entry)
+    answer
 }
 
 fn append(project: &Project, entry: &Entry) -> Result<()> {

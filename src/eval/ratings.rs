@@ -59,7 +59,7 @@ fn quoted(field: &str) -> String {
 pub fn read(path: &Path) -> Result<BTreeMap<String, bool>> {
     let text = fs::read_to_string(path).map_err(|e| Error::reading("reading ratings", path, e))?;
     let fault = |line: u64, problem: String| {
-        let help = "the form is described in evals/README.md, \"Ratings\"";
+        let help = "a sheet is written by `atlas scorecard --ratings-sheet FILE`";
         Err(Error::input(path, Some(line), problem, help))
     };
     let rows = match rows(text.trim_start_matches('\u{feff}')) {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::eval::check::{self, CheckReport};
 use crate::eval::leakage;
 use crate::eval::measurement::Measurement;
 use crate::eval::questions::QuestionSet;
@@ -121,6 +122,46 @@ pub fn of_scorecard(targets: &Targets, card: &Scorecard) -> Vec<Case> {
             name: row.name.clone(),
             path: targets.path.clone(),
             line: targets.get(name).map_or(0, |target| target.line),
+            outcome,
+        }
+    });
+    each.collect()
+}
+
+/// Expected answers: what is wrong fails with the rung on which it stands, a known failure is skipped, and
+/// a known failure that passes fails, since its mark has to go.
+pub fn of_check(path: &Path, report: &CheckReport) -> Vec<Case> {
+    let each = report.cases.iter().map(|found| {
+        let faults: Vec<String> = found
+            .failures
+            .iter()
+            .map(|failure| match failure.what.as_str() {
+                "" => failure.fault.name().to_owned(),
+                what => format!("{} {what}", failure.fault.name()),
+            })
+            .collect();
+        let rung = found.rung.map_or("check", |rung| rung.name());
+        let class = found.class.map_or("check", |class| class.name());
+        let outcome = match found.verdict {
+            check::Verdict::Passed => Outcome::Passed,
+            check::Verdict::Failed => {
+                Outcome::Failed(class.to_owned(), format!("{rung}: {}", faults.join("; ")))
+            }
+            check::Verdict::ExpectedFail => {
+                let why = found.expected_fail.clone().unwrap_or_default();
+                Outcome::Skipped(format!("expected to fail: {why}"))
+            }
+            check::Verdict::UnexpectedPass => Outcome::Failed(
+                "expected-fail:passes".to_owned(),
+                "it passes, and was marked as failing".to_owned(),
+            ),
+            check::Verdict::NotEvaluated => Outcome::NotEvaluated("no answer".to_owned()),
+        };
+        Case {
+            suite: "answers".to_owned(),
+            name: found.id.clone(),
+            path: path.to_owned(),
+            line: found.line,
             outcome,
         }
     });

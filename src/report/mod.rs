@@ -15,7 +15,7 @@ mod receipt;
 mod scorecard;
 
 pub use adoption::{AdoptionReport, adoption_json, adoption_text};
-pub use cases::{Case, Outcome as CaseOutcome, of_leakage, of_questions, of_scorecard};
+pub use cases::{Case, Outcome as CaseOutcome, of_check, of_leakage, of_questions, of_scorecard};
 pub use check_text::check_text;
 pub use html::{Arrived, Drill, Page, Quality, Rung, html};
 pub use judge_text::{calibration_permits, calibration_summary, calibration_table};

@@ -43,6 +43,7 @@ fn scorecard_text() {
     {
         assert!(!row(&ran.stdout, name).is_empty(), "{name} is missing in\n{}", ran.stdout);
     }
+    assert!(row(&ran.stdout, "coverage").concat().contains("people have not rated them"));
     s.say("two raters: 26 by both, 4 on which they differ");
     s.write("a.csv", sheet(26, 34, 0));
     s.write("b.csv", sheet(26, 34, 4));
@@ -54,6 +55,19 @@ fn scorecard_text() {
     shown.extend(rated.lines().filter(|line| line.starts_with("note ")));
     s.write("rated.txt", shown.join("\n"));
     s.show("rated.txt", 100);
+}
+
+#[test]
+fn scorecard_ratings_sheet() {
+    let mut s = session!();
+    both(&s);
+    s.prepare("build");
+    s.prepare("leakage --project corpus/distributor");
+    s.prepare("scorecard --ratings-sheet sheet.csv");
+    let sheet = s.read("sheet.csv");
+    assert_eq!(sheet.matches(",,\r\n").count(), 34, "an answer a question, not rated");
+    s.write("first.csv", sheet.lines().take(1).collect::<Vec<_>>().join(""));
+    s.show("first.csv", 1);
 }
 
 #[test]

@@ -111,6 +111,11 @@ fn search_writes_a_usage_log_where_told() {
     s.edit("atlas.toml", "index = \"index\"\n", "index = \"index\"\nusage_log = \"usage.jsonl\"\n");
     s.run("search seals -k 1");
     let line: serde_json::Value = serde_json::from_str(&s.read("usage.jsonl")).unwrap();
+    s.prepare("ask 'What does F-12 mean?'");
+    let asked = s.read("usage.jsonl");
+    let asked: serde_json::Value = serde_json::from_str(asked.lines().last().unwrap()).unwrap();
+    let stages = asked["stages_us"].as_array().unwrap();
+    assert_eq!(stages.last().unwrap()[0], "answer", "an answer is a stage like any other");
     s.write("usage.jsonl", super::json::shape(&line));
     s.show("usage.jsonl", 40);
 }
