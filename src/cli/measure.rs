@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use atlas::error::{Error, Result};
 use atlas::eval::compare::{self, CHANGES_MIN, Comparison};
+use atlas::eval::drift::{between, recorded, seen};
 use atlas::eval::labels;
 use atlas::eval::ledger::{self, Entry};
 use atlas::eval::measurement::{Measured, Measurement, Options, measure};
@@ -23,7 +24,7 @@ use serde_json::json;
 
 use super::output::{Output, note, one_line, today};
 use super::search::ModeArg;
-use super::{Exit, Format, Global, build, project, sweep};
+use super::{Exit, Format, Global, build, drift, filters, project, sweep};
 
 /// Arguments of `measure`.
 #[derive(Debug, Args)]
@@ -51,6 +52,16 @@ pub struct MeasureArgs {
     min_score: Option<f64>,
     #[command(flatten)]
     sweep: sweep::SweepArgs,
+    /// Show precision and tokens with and without filters: those that questions carry, and one on
+    /// KEY where a question's words name a value of it
+    #[arg(
+        long,
+        value_name = "KEY",
+        num_args = 0..=1,
+        default_missing_value = "product",
+        conflicts_with_all = ["held_out", "sweep", "compare", "subset", "export_ragas", "export_run", "export_qrels"]
+    )]
+    filters: Option<String>,
     /// Leave out the line a question
     #[arg(long)]
     summary: bool,
@@ -103,6 +114,10 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
     let shows_held_out =
         args.held_out || args.set.as_ref().is_some_and(|set| project.is_held_out(set));
     let held_out = shows_held_out && args.sweep.sweep.is_none();
+    if shows_held_out && args.filters.is_some() {
+        let expected = "the development questions: what filters do names single questions";
+        return Err(Error::invalid("--filters", "held-out", expected));
+    }
     if held_out && !args.reveal && (args.export_run.is_some() || args.export_ragas.is_some()) {
         let expected = "`--reveal` with it, since the file shows single held-out questions";
         return Err(Error::invalid("the export", "of held-out questions", expected));
@@ -139,6 +154,12 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
         }
         return run_sweep(args, knob, &project, &searcher, &set, global.format, out);
     }
+    if let Some(key) = &args.filters {
+        if let Some(stale) = stale_line(&labels, false) {
+            note(&stale);
+        }
+        return filters::run(key, &project, &searcher, &set, options.mode, global.format, out);
+    }
     let mut measured = measure(&searcher, &index, &settings, &set, options, &scope_of)?;
     measured.labels = labels;
     let sets = vec![(set.name.clone(), set.hash.clone())];
@@ -173,6 +194,7 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
             }
             if let Some(compared) = &compared {
                 compared_text(compared, report.show_questions, out);
+                between_text(args, &set, &report, out)?;
             }
             out.line("");
             out.text(timing_text(&report.sets[0]));
@@ -207,6 +229,23 @@ fn look(
         entries.push(entry);
     }
     Ok(ledger::spent(&entries, &measured.set))
+}
+
+/// How scores have drifted since the measurement that is compared with.
+fn between_text(
+    args: &MeasureArgs,
+    set: &QuestionSet,
+    report: &MeasureReport<'_>,
+    out: &mut Output,
+) -> Result<()> {
+    let (Some(path), Some(now)) = (&args.compare, report.sets.first()) else { return Ok(()) };
+    let judged = |id: &str, block: &str| {
+        let asked = set.questions.iter().find(|question| question.id == id);
+        asked.is_some_and(|asked| asked.judgments.units().any(|unit| unit == block))
+    };
+    let found = between(&recorded(path, &now.set)?, &seen(now), &judged);
+    drift::between_text(&found, report.show_questions, out);
+    Ok(())
 }
 
 fn compared_text(compared: &Comparison, show_questions: bool, out: &mut Output) {

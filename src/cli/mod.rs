@@ -6,6 +6,8 @@ mod ask;
 mod build;
 mod check;
 mod endpoint;
+mod drift;
+mod filters;
 mod gc;
 mod init;
 mod latency;
@@ -13,10 +15,12 @@ mod judge_calibration;
 mod leakage;
 mod load;
 mod measure;
+mod mutate;
 mod output;
 mod page;
 mod promote;
 mod rebuild;
+mod review;
 mod rollback;
 mod scorecard;
 mod search;
@@ -125,6 +129,12 @@ enum Command {
     Why(why::WhyArgs),
     /// Move a held-out question that was used for a change to development
     Promote(promote::PromoteArgs),
+    /// List the questions that a change of the corpus touched, each with the reason
+    Review(review::ReviewArgs),
+    /// Break the engine on purpose and see which questions notice
+    Mutate(mutate::MutateArgs),
+    /// Say whether what people ask, and what they get, has changed
+    Drift(drift::DriftArgs),
     /// Run the leakage gate: nothing that an asker may not read is retrieved, at any stage
     Leakage(leakage::LeakageArgs),
     /// Time searches, stage by stage, and compare with targets or an earlier run
@@ -160,6 +170,9 @@ pub fn run() -> ExitCode {
         Command::Trec(args) => trec::run(args, &cli.global, &mut out),
         Command::Why(args) => why::run(args, &cli.global, &mut out),
         Command::Promote(args) => promote::run(args, &cli.global, &mut out),
+        Command::Review(args) => review::run(args, &cli.global, &mut out),
+        Command::Mutate(args) => mutate::run(args, &cli.global, &mut out),
+        Command::Drift(args) => drift::run(args, &cli.global, &mut out),
         Command::Leakage(args) => leakage::run(args, &cli.global, &mut out),
         Command::Latency(args) => latency::run(args, &cli.global, &mut out),
         Command::Adoption(args) => adoption::run(args, &cli.global, &mut out),

@@ -1,6 +1,7 @@
 //! The ledger of a corpus's question sets: every look at held-out questions, every choice of a
 //! setting, every question that moved. One JSON object a line, appended and never changed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -63,11 +64,29 @@ pub enum Entry {
         /// Hash of the targets.
         hash: String,
         /// Every limit by `name.key`.
-        limits: std::collections::BTreeMap<String, f64>,
+        limits: BTreeMap<String, f64>,
         /// Who acknowledged them.
         who: String,
         /// Why they are as they are now.
         why: String,
+    },
+    /// A person looked at a question after the corpus had changed, and it is right as it stands.
+    Review {
+        /// The day, YYYY-MM-DD.
+        date: String,
+        /// The set.
+        set: String,
+        /// The question's id.
+        id: String,
+        /// Who looked.
+        who: String,
+        /// Why it may stay, or what was mended.
+        why: String,
+        /// The hash of every unit that it names.
+        hashes: BTreeMap<String, String>,
+        /// Other blocks that were looked at for it, with their hashes.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        looked_at: BTreeMap<String, String>,
     },
 }
 

@@ -36,6 +36,18 @@ fn why() {
     s.run_json(&format!("{question} DELIV-C3-2 --format json"));
 }
 
+/// The word that matters stands in the title alone: an index without titles loses the bulletin, and the
+/// change that brings it in is named, with what it does to all development questions.
+#[test]
+fn why_without_titles() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build --setting passage.titles=false");
+    let question = "why 'Which of our chargers does the recall affect?' BULL-RECALL-2";
+    let said = s.run(&format!("{question} --setting passage.titles=false")).stdout;
+    assert!(said.contains("the smallest that brings it in: document titles"), "{said}");
+}
+
 #[test]
 fn why_not() {
     let mut s = session!();
@@ -108,4 +120,87 @@ fn measure_exports_for_ragas() {
     let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     s.write("keys.txt", super::json::shape(&first));
     s.show("keys.txt", 40);
+}
+
+#[test]
+fn review() {
+    let mut s = session!();
+    pumps(&s);
+    s.prepare("build");
+    s.run("review");
+    s.prepare("measure --record-hashes");
+    assert_eq!(s.run("review").code, 0);
+    s.say("the corpus goes on: the relevant block has another text, and a paper of another pump comes");
+    s.copy_within("docs", "before");
+    s.edit("docs/pump.md", "| F-12 | No oil |", "| F-12 | No oil at all |");
+    s.write(
+        "docs/other.md",
+        "---\nid: OTHER\ntitle: Old pumps\nproduct: P-9\n---\n## Seals\n\nA dry seal whistles.\n\n\
+         | Code | Meaning |\n|---|---|\n| F-12 | No oil |\n",
+    );
+    assert_eq!(s.run("review --before before").code, 1);
+    s.run_json("review --before before --format json");
+    assert_eq!(s.run("review --accept dev-code").code, 4);
+    assert_eq!(s.run("review --accept dev-cod --who Kim --why 'the same code'").code, 4);
+    assert_eq!(s.run("review --accept dev-code --who Kim --why 'the same code'").code, 0);
+    s.show("evals/ledger.jsonl", 3);
+    s.say("looked at, so there is nothing to tell until another text comes");
+    assert_eq!(s.run("review --before before").code, 0);
+    s.say("the document is gone");
+    s.write("docs/pump.md", "");
+    assert_eq!(s.run("review").code, 1);
+    assert_eq!(s.run("review --accept dev-code --who Kim --why 'never mind'").code, 4);
+    assert_eq!(s.run("review --before nowhere").code, 4);
+}
+
+#[test]
+fn mutate() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    s.run("mutate");
+    s.run_json("mutate --format json");
+    s.say("held-out questions are shown by nothing");
+    assert_eq!(s.run("mutate --set evals/atlas-bikes/held-out.yaml").code, 4);
+}
+
+#[test]
+fn measure_filters() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    s.run("measure --filters");
+    s.run("measure --filters revision");
+    s.run_json("measure --filters product --format json");
+    assert_eq!(s.run("measure --filters --set evals/atlas-bikes/held-out.yaml").code, 4);
+}
+
+#[test]
+fn drift() {
+    let mut s = session!();
+    pumps(&s);
+    s.prepare("build");
+    assert_eq!(s.run("drift").code, 4);
+    assert_eq!(s.run("drift --log nowhere.jsonl").code, 4);
+    let line = |at_s: u64, question: &str, context: &str| {
+        format!(
+            "{{\"at_s\":{at_s},\"asker\":null,\"question\":\"{question}\",\"index\":\"i\",\
+             \"stages_us\":[],\"total_us\":1.0,\"context\":{context}}}\n"
+        )
+    };
+    // 1 July 2026, an hour apart; from 3 July on half of the requests get nothing.
+    let at = |i: u64| 1_782_864_000 + i * 3_600;
+    let early = (0..48).map(|i| line(at(i), "What does F-12 mean?", "[[\"PUMP-2\",0.5]]"));
+    let late = (48..96).map(|i| {
+        let nothing = i % 2 == 0;
+        line(at(i), "Is a hose tax free?", if nothing { "[]" } else { "[[\"hose-1\",0.2]]" })
+    });
+    s.write("usage.jsonl", early.chain(late).collect::<String>());
+    s.run("drift --log usage.jsonl --since 2026-07-03");
+    s.run_json("drift --log usage.jsonl --since 2026-07-03 --format json");
+    s.say("a week holds all of it, so there is nothing before");
+    s.run("drift --log usage.jsonl");
+    assert_eq!(s.run("drift --log usage.jsonl --since yesterday").code, 4);
+    s.write("usage.jsonl", "{}\n");
+    assert_eq!(s.run("drift --log usage.jsonl").code, 4);
 }

@@ -83,6 +83,11 @@ impl Session {
         copy_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join(from), &self.at(to));
     }
 
+    /// Copies the folder `from` of the session to `to`.
+    pub fn copy_within(&self, from: &str, to: &str) {
+        copy_all(&self.at(from), &self.at(to));
+    }
+
     /// The project of this repository, corpus and question sets with it.
     pub fn bikes(&self) {
         for path in ["atlas.toml", "corpus/atlas-bikes", "evals/atlas-bikes"] {

@@ -91,6 +91,21 @@ fn help_of_why() {
 }
 
 #[test]
+fn help_of_review() {
+    session!().run("review --help");
+}
+
+#[test]
+fn help_of_mutate() {
+    session!().run("mutate --help");
+}
+
+#[test]
+fn help_of_drift() {
+    session!().run("drift --help");
+}
+
+#[test]
 fn help_of_promote() {
     session!().run("promote --help");
 }
