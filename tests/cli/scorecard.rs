@@ -175,22 +175,25 @@ fn scorecard_files() {
 
 #[test]
 fn scorecard_verifies_a_receipt() {
-    let mut s = session!();
+    let s = session!();
     s.bikes();
     s.prepare("build");
     let before = s.prepare("measure --format json").stdout;
-    s.write("before.json", &before);
-    s.run("scorecard --verify before.json");
-    s.say("a number that was changed by hand");
+    let verify = |text: &str, more: &str| {
+        s.write("before.json", text);
+        let ran = s.prepare(&format!("scorecard --verify before.json{more}"));
+        (ran.code, ran.stdout, ran.stderr)
+    };
+    let (code, said, _) = verify(&before, "");
+    assert!(code == 0 && said.starts_with("the same: "), "{said}");
     let changed = before.replacen("\"recall\": 1.0", "\"recall\": 0.9", 1);
     assert_ne!(changed, before);
-    s.write("before.json", changed);
-    s.run("scorecard --verify before.json");
-    s.say("another setting");
-    s.write("before.json", before);
-    s.run("scorecard --verify before.json --setting search.k=3");
-    s.write("before.json", "{}");
-    s.run("scorecard --verify before.json");
+    let (code, said, _) = verify(&changed, "");
+    assert!(code == 1 && said.contains("at byte ") && said.contains("\"recall\":0.9"), "{said}");
+    let (code, said, _) = verify(&before, " --setting search.k=3");
+    assert!(code == 3 && said.contains("by its receipt: settings"), "{said}");
+    let (code, _, said) = verify("{}", "");
+    assert!(code == 4 && said.contains("it holds no receipt and no sets"), "{said}");
 }
 
 #[test]
