@@ -7,21 +7,21 @@
 //! name.
 
 pub mod adoption;
-pub mod answer_leaks;
 pub mod ambiguity;
+pub mod answer_leaks;
 pub mod apart;
 pub mod bootstrap;
 pub mod calibration;
 pub mod check;
 pub mod claims;
 pub mod compare;
+pub mod drift;
 #[cfg(feature = "answer-endpoint")]
 pub mod endpoint_judge;
 pub mod expectations;
+pub mod filtering;
 pub mod groundedness;
 pub mod judge;
-pub mod drift;
-pub mod filtering;
 pub mod judgments;
 pub mod labels;
 pub mod latency;
@@ -33,18 +33,18 @@ pub mod measures;
 pub mod mechanical;
 pub mod metamorphic;
 pub mod phrases;
-pub mod posterior;
 pub mod mutation;
+pub mod posterior;
 pub mod promote;
 pub mod questions;
 pub mod ragas;
 pub mod ratings;
 pub mod reproduce;
+pub mod review;
 pub mod scorecard;
 pub mod rebuild;
 mod set_text;
 pub mod statistics;
-pub mod review;
 pub mod selection;
 pub mod sweep;
 pub mod targets;
