@@ -40,7 +40,7 @@ pub struct Project {
 pub struct Staleness {
     /// The file, relative to the corpus folder.
     pub path: String,
-    /// `added`, `changed` or `removed`.
+    /// `added`, `changed`, `removed` or `unreadable`.
     pub why: &'static str,
 }
 
@@ -214,12 +214,15 @@ impl Project {
                     let same =
                         known.size_bytes == file.size_bytes && known.mtime_ns == file.mtime_ns;
                     // An empty hash is a file that could not be read; it may be readable by now.
-                    let unchanged = (same && !known.hash.is_empty())
-                        || file.read_hash(&self.corpus).unwrap_or_default() == known.hash;
-                    if unchanged {
+                    if same && !known.hash.is_empty() {
                         continue;
                     }
-                    "changed"
+                    match file.read_hash(&self.corpus) {
+                        Ok(hash) if hash == known.hash => continue,
+                        Err(_) if known.hash.is_empty() => continue,
+                        Ok(_) => "changed",
+                        Err(_) => "unreadable",
+                    }
                 }
             };
             stale.push(Staleness { path: file.path.clone(), why });

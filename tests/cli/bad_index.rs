@@ -292,3 +292,42 @@ fn index_folder_is_a_file() {
     s.run("build");
     s.run("status");
 }
+
+/// What `verify` says of searches is what searches do, for a flipped bit in each file.
+#[test]
+fn verify_says_what_searches_do() {
+    let mut s = session!();
+    s.pumps();
+    assert_eq!(s.prepare(&format!("build {GRAPH}")).code, 0);
+    let modes = ["--mode hybrid", "--mode lexical", "--mode dense --dense exact", "--dense graph"];
+    let cases = [
+        ("passages.part", 0.3, [4, 4, 4, 4]),
+        ("lengths.part", 0.3, [4, 4, 0, 4]),
+        (".term", 0.5, [4, 4, 0, 4]),
+        ("vectors.part", 0.5, [4, 0, 4, 4]),
+        ("codes.part", 0.5, [4, 0, 4, 4]),
+        ("graph.part", 0.2, [0, 0, 0, 4]),
+        ("access.part", 0.3, [4, 4, 4, 4]),
+    ];
+    for (ending, share, codes) in cases {
+        let path = file(&s, ending);
+        let good = fs::read(&path).unwrap();
+        flip(&path, share);
+        s.say(&format!("a bit of {ending} is flipped"));
+        let said = s.run(&format!("verify {GRAPH}"));
+        assert_eq!(said.code, 1);
+        assert!(said.stdout.contains(ending) && said.stdout.contains("mend"), "{}", said.stdout);
+        for (mode, code) in modes.iter().zip(codes) {
+            let found = s.prepare(&format!("search 'dry seal' -k 1 {GRAPH} {mode}"));
+            assert_eq!(found.code, code, "{ending} {mode}: {}{}", found.stdout, found.stderr);
+        }
+        fs::write(&path, good).unwrap();
+    }
+    s.say("a file is gone");
+    fs::remove_file(file(&s, "lengths.part")).unwrap();
+    let said = s.run_json(&format!("verify {GRAPH} --format json"));
+    assert_eq!(said["could_be_wrong"], false);
+    assert_eq!(said["mend"], "atlas build --full");
+    s.run(&format!("verify {GRAPH}"));
+    mended(&s);
+}
