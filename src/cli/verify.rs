@@ -1,7 +1,7 @@
 //! `atlas verify`.
 
 use atlas::error::{Error, Result};
-use atlas::index::Check;
+use atlas::index::{self, Check, Damage};
 use serde_json::json;
 
 use super::output::Output;
@@ -24,6 +24,8 @@ const MEND: &str = "atlas build --full";
 /// What was found.
 struct Found {
     checks: Vec<Check>,
+    /// Every file that is not as it was written, in whatever state the rest is.
+    damaged: Vec<Damage>,
     /// Recall of the graph, and how many rows were asked for.
     recall: Option<(f64, usize)>,
 }
@@ -34,7 +36,7 @@ pub fn run(args: &VerifyArgs, global: &Global, out: &mut Output) -> Result<Exit>
         return super::rebuild::run(global, out);
     }
     let project = project(global)?;
-    let mut found = Found { checks: Vec::new(), recall: None };
+    let mut found = Found { checks: Vec::new(), damaged: Vec::new(), recall: None };
     match project.open_index() {
         Ok(index) => {
             found.checks = index.verify();
@@ -50,6 +52,9 @@ pub fn run(args: &VerifyArgs, global: &Global, out: &mut Output) -> Result<Exit>
             found.checks.push(Check { name: "opening", fault: Some(fault.to_string()) });
         }
         Err(fault) => return Err(fault),
+    }
+    if let (false, Ok(generation)) = (found.is_sound(), project.store().open()) {
+        found.damaged = index::damaged(&generation);
     }
     match global.format {
         Format::Json => out.json(&found.as_json()),
@@ -108,9 +113,11 @@ impl Found {
             let served = check.fault.as_ref().map(|_| served(check));
             json!({ "name": check.name, "fault": check.fault, "served": served })
         };
+        let damage = |damage: &Damage| json!({ "file": damage.path.display().to_string(), "fault": damage.fault.to_string() });
         json!({
             "sound": self.is_sound(),
             "checks": self.checks.iter().map(entry).collect::<Vec<_>>(),
+            "damaged": self.damaged.iter().map(damage).collect::<Vec<_>>(),
             "could_be_wrong": self.could_be_wrong(),
             "mend": (!self.is_sound()).then_some(MEND),
             "graph_recall_at_10": self.recall.map(|(recall, _)| recall),
@@ -129,6 +136,9 @@ impl Found {
         }
         if self.is_sound() {
             return;
+        }
+        for damage in &self.damaged {
+            out.line(format!("damaged     {}", damage.path.display()));
         }
         for line in self.served() {
             out.line(format!("served      {line}"));

@@ -4,6 +4,7 @@
 //! by one rename. An open [`Index`] is immutable and may be shared by threads.
 
 mod build;
+mod damage;
 mod digest;
 mod filter;
 mod layer;
@@ -16,6 +17,7 @@ mod update;
 pub use build::{
     BuildReport, Changes, How, Left, OPEN as OPEN_POLICY, Options, Progress, Quiet, build,
 };
+pub use damage::{Damage, damaged};
 pub use filter::Filter;
 pub use open::{Check, Index};
 pub use rollback::{RolledBack, rollback};

@@ -171,15 +171,20 @@ impl Index {
 
     fn checks(&self) -> Vec<(&'static str, Result<()>)> {
         let counts = || {
-            let (said, found) = (self.manifest().passages, self.passages.passages_len() as usize);
-            if said == found {
-                return Ok(());
+            let m = self.manifest();
+            let counted = [
+                ("documents", m.documents as u64, u64::from(self.passages.documents_len())),
+                ("blocks", m.blocks as u64, u64::from(self.passages.blocks_len())),
+                ("passages", m.passages as u64, u64::from(self.passages.passages_len())),
+                ("terms", m.terms_total, self.lexical.terms_total()?),
+            ];
+            for (what, said, found) in counted {
+                if said != found {
+                    let problem = format!("the manifest says {said} {what}, {found} are stored");
+                    return Err(Error::damaged(&self.generation.folder, problem));
+                }
             }
-            let folder = &self.generation.folder;
-            Err(Error::damaged(
-                folder,
-                format!("the manifest says {said} passages, {found} are stored"),
-            ))
+            Ok(())
         };
         vec![
             ("passages", self.passages.verify()),

@@ -57,7 +57,7 @@ pub fn rollback(
     old.sound()?;
     let closer = Closer::between(&old, current(store, settings, embedder).as_ref())?;
     let (generation, folder) = store.next(&lock)?;
-    let before = old.manifest();
+    let before = old.manifest().clone();
     let mut layers = before.layers.clone();
     for (at, layer) in layers.iter_mut().enumerate() {
         let (from, to) = (old.folder().join(&layer.folder), folder.join(&layer.folder));
@@ -68,7 +68,7 @@ pub fn rollback(
     let hash = policy.map_or(OPEN_POLICY, Policy::hash).to_owned();
     let policy_changed = hash != before.policy;
     let digest = if policy_changed || !closer.also.is_empty() {
-        closer.digest(before, &hash)
+        closer.digest(&before, &hash)
     } else {
         before.digest.clone()
     };
@@ -77,9 +77,11 @@ pub fn rollback(
         digest,
         layers,
         policy: hash,
-        rolled_back_to: Some(before.rolled_back_to.unwrap_or(number)),
-        ..before.clone()
+        rolled_back_to: before.rolled_back_to.or(Some(number)),
+        ..before
     };
+    // Nobody else can collect it under this lock, and the commit may.
+    drop(old);
     store.commit(&lock, &manifest)?;
     let passages = PassageStore::open(&folder, &manifest.layers)?;
     let access = AccessStore::open(&folder, &manifest.layers, Arc::clone(passages.layout()))?;

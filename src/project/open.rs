@@ -204,9 +204,10 @@ impl Project {
     /// How the files of the corpus differ from `sources`. A file of the same size and time counts as
     /// unchanged; any other is read.
     pub fn stale(&self, sources: &[SourceFile]) -> Result<Vec<Staleness>> {
-        let now = corpus::survey(&self.corpus, &self.file.reading)?;
+        let listing = corpus::list(&self.corpus, &self.file.reading)?;
+        let now = &listing.files;
         let mut stale = Vec::new();
-        for file in &now {
+        for file in now {
             let why = match sources.binary_search_by(|known| known.path.as_str().cmp(&file.path)) {
                 Err(_) => "added",
                 Ok(at) => {
@@ -228,8 +229,17 @@ impl Project {
             stale.push(Staleness { path: file.path.clone(), why });
         }
         for known in sources {
-            if now.binary_search_by(|file| file.path.as_str().cmp(&known.path)).is_err() {
-                stale.push(Staleness { path: known.path.clone(), why: "removed" });
+            if now.binary_search_by(|file| file.path.as_str().cmp(&known.path)).is_ok() {
+                continue;
+            }
+            // What lies in a folder that cannot be looked into is not known to be gone. A build that met
+            // it so has emptied its hash.
+            match (listing.hides(&known.path), known.hash.is_empty()) {
+                (false, _) => stale.push(Staleness { path: known.path.clone(), why: "removed" }),
+                (true, false) => {
+                    stale.push(Staleness { path: known.path.clone(), why: "unreadable" });
+                }
+                (true, true) => {}
             }
         }
         stale.sort_by(|a, b| a.path.cmp(&b.path));

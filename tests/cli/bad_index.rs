@@ -323,9 +323,14 @@ fn verify_says_what_searches_do() {
         }
         fs::write(&path, good).unwrap();
     }
-    s.say("a file is gone");
+    s.say("two files at once, one of them gone");
+    flip(&file(&s, "codes.part"), 0.5);
     fs::remove_file(file(&s, "lengths.part")).unwrap();
     let said = s.run_json(&format!("verify {GRAPH} --format json"));
+    let damaged = said["damaged"].as_array().unwrap();
+    let named =
+        |ending: &str| damaged.iter().any(|file| file["file"].as_str().unwrap().ends_with(ending));
+    assert!(damaged.len() == 2 && named("lengths.part") && named("codes.part"), "{damaged:?}");
     assert_eq!(said["could_be_wrong"], false);
     assert_eq!(said["mend"], "atlas build --full");
     s.run(&format!("verify {GRAPH}"));
