@@ -93,16 +93,23 @@ fn a_second_source_for_a_code_is_proposed() {
     assert!(!found[0].findings.iter().any(|finding| about(&finding)), "{found:?}");
 }
 
-/// The questions as they ship are mended: nothing in them is ambiguous on the full set.
+/// A question that names its bicycle, or asks behind a filter on it, means no other.
 #[test]
-fn the_questions_that_ship_are_not_ambiguous() {
-    for set in ["development", "held-out"] {
-        for one in reviewed(&questions(set), None) {
-            let ambiguous = |finding: &&Finding| matches!(finding, Finding::Ambiguous(_));
-            let found: Vec<&Finding> = one.findings.iter().filter(ambiguous).collect();
-            assert!(found.is_empty(), "{}: {found:?}", one.id);
+fn a_question_that_names_its_bicycle_is_not_ambiguous_with_another() {
+    let named =
+        ["dev-casing-check", "dev-voltage-fault", "dev-e471", "dev-k1-age", "dev-t7-stem-torque"];
+    let mut seen = 0;
+    for one in reviewed(&questions("development"), None) {
+        if !named.contains(&one.id.as_str()) {
+            continue;
+        }
+        seen += 1;
+        for finding in &one.findings {
+            let Finding::Ambiguous(found) = finding else { continue };
+            assert_ne!(found.key.as_deref(), Some("product"), "{}: {found:?}", one.id);
         }
     }
+    assert_eq!(seen, named.len());
 }
 
 /// Faults that the development questions must notice, or they would be no test of the engine; and the
@@ -122,17 +129,11 @@ fn the_questions_notice_a_broken_engine() {
     };
     let report = mutation::run(&plan, &FULL.index, &questions("development")).unwrap();
     let of = |name: &str| report.faults.iter().find(|fault| fault.fault == name).unwrap();
-    for (fault, question) in [
-        ("no-titles", "dev-recall-chargers"),
-        ("lexical-leg-dead", "dev-e417"),
-        ("first-lost", "dev-warranty-2026"),
-        ("one-block-a-document", "dev-voltage-fault"),
-    ] {
-        let lost = &of(fault).lost;
-        if fault != "one-block-a-document" && fault != "lexical-leg-dead" {
-            assert!(lost.iter().any(|id| id == question), "{fault}: {lost:?}");
-        }
-        assert!(!lost.is_empty(), "{fault}");
+    assert_eq!(of("no-titles").lost, ["dev-recall-chargers"]);
+    for fault in
+        ["lexical-leg-dead", "first-lost", "neighbour-for-first", "distance-for-similarity"]
+    {
+        assert!(of(fault).lost.len() > 3, "{fault}: {:?}", of(fault).lost);
     }
     assert_eq!(of("filter-ignored").moved, ["dev-t7-stem-torque"]);
     assert!(of("permissions-ignored").skipped.is_some());

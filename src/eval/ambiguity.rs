@@ -20,8 +20,12 @@ use crate::text::{Analyzer, sentences};
 pub const ALIKE_FROM: f64 = 0.4;
 
 /// Keys of metadata that never tell what a document is about.
-const NO_SUBJECT: [&str; 6] =
-    ["title", "classification", "audience", "effective_from", "effective_to", "revision"];
+const NO_SUBJECT: [&str; 7] =
+    ["id", "title", "classification", "audience", "effective_from", "effective_to", "revision"];
+
+/// Share of their words from which two titles are those of two versions of one paper. Papers on one
+/// subject that differ in more than that are two sources.
+const VERSIONS_FROM: f64 = 0.5;
 
 /// Two blocks that both answer a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,7 +66,10 @@ impl Read {
         let sections = passages.sections(&record)?;
         let titles = format!("{}\n{}", document.title, sections.join("\n"));
         let text = passages.block_text(&record)?;
-        let statements = text.lines().flat_map(sentences).map(|text| words(analyzer, text));
+        // A heading can be what answers: the name of a code, say.
+        let heading = sections.last().map_or("", String::as_str);
+        let statements = [heading].into_iter().chain(text.lines().flat_map(sentences));
+        let statements = statements.map(|text| words(analyzer, text));
         let subjects =
             document.metadata.0.iter().filter(|(key, _)| !NO_SUBJECT.contains(&key.as_str()));
         let subjects = subjects.map(|(key, value)| {
@@ -153,8 +160,9 @@ pub fn ambiguity(
     })
 }
 
-/// What tells two documents apart: the first key of their metadata with no value in common, or else the
-/// words that only one of the titles holds. The relevant one must have something of its own.
+/// What tells two documents apart: the first key of their metadata with no value in common, or else, of
+/// two versions of one paper, the words that only one of the titles holds. The relevant one must have
+/// something of its own.
 fn apart(relevant: &Read, rival: &Read) -> Option<(Option<String>, Vec<String>, Vec<String>)> {
     for (key, own) in &relevant.subjects {
         let other = rival.subjects.iter().find(|(other, _)| other == key).map(|(_, values)| values);
@@ -162,6 +170,10 @@ fn apart(relevant: &Read, rival: &Read) -> Option<(Option<String>, Vec<String>, 
             let list = |values: &BTreeSet<String>| values.iter().cloned().collect();
             return Some((Some(key.clone()), list(own), list(other)));
         }
+    }
+    let shared = relevant.titles.intersection(&rival.titles).count() as f64;
+    if shared < VERSIONS_FROM * relevant.titles.union(&rival.titles).count() as f64 {
+        return None;
     }
     let only = |a: &Read, b: &Read| a.titles.difference(&b.titles).cloned().collect::<Vec<_>>();
     let (own, other) = (only(relevant, rival), only(rival, relevant));
