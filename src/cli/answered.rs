@@ -61,7 +61,7 @@ impl Answered {
         let mut row = share(target, found.k, found.n);
         row.notes.push(format!(
             "answers of {}, checked by machine; people have not rated them",
-            self.report.answerer
+            kind(&self.report.answerer)
         ));
         row
     }
@@ -73,7 +73,9 @@ impl Answered {
         let mut row = share(target, answers.k, answers.n);
         row.notes.push(format!(
             "{} of {} claims are not supported, by {}",
-            claims.k, claims.n, self.report.judge
+            claims.k,
+            claims.n,
+            kind(&self.report.judge)
         ));
         row
     }
@@ -145,4 +147,9 @@ fn expected(case: &expectations::Case) -> String {
     parts.extend(case.expect.must_cite.iter().map(|cite| format!("cites {cite}")));
     parts.extend(case.expect.must_not_contain.iter().map(|not| format!("not {not}")));
     parts.join("; ")
+}
+
+/// What an answerer or a judge is, without what decides its results: `built-in` of `built-in/4f1c..`.
+fn kind(id: &str) -> &str {
+    id.split('/').next().unwrap_or(id)
 }

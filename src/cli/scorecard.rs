@@ -12,7 +12,7 @@ use atlas::eval::questions::{Question, QuestionSet};
 use atlas::eval::reproduce::{Reproduced, reproduce};
 use atlas::eval::scorecard::{self, Recorded, Row, Scorecard, census, changed, gate, times};
 use atlas::eval::targets::{Target, Targets, Verdict};
-use atlas::eval::{compare, leakage, ratings};
+use atlas::eval::{compare, labels, leakage, ratings};
 use atlas::index::Index;
 use atlas::project::Project;
 use atlas::report::{
@@ -245,11 +245,16 @@ fn recorded(path: &Path) -> Result<Vec<Recorded>> {
 /// Measures the development questions, as `measure` does.
 fn measured(project: Project) -> Result<Measured> {
     let index = Arc::new(build::ensure(&project)?);
-    let set = QuestionSet::read(&project.question_set("development"))?;
+    let mut set = project.questions(&project.question_set("development"))?;
+    // Labels are followed to where their texts stand now, as `measure` does.
+    let labels =
+        if set.by_document { Vec::new() } else { labels::resolve(&index, &mut set, false)? };
     let settings = project.file.search.clone();
     let searcher = Searcher::new(Arc::clone(&index), settings.clone())?;
     let scope_of = |question: &Question| project.scope(&index, question.asker.as_deref());
-    let measurement = measure(&searcher, &index, &settings, &set, Options::default(), &scope_of)?;
+    let mut measurement =
+        measure(&searcher, &index, &settings, &set, Options::default(), &scope_of)?;
+    measurement.labels = labels;
     let sets = vec![(set.name.clone(), set.hash.clone())];
     let receipt =
         Receipt::new(index.manifest(), sets, Mode::default(), &settings, project.access_id());
