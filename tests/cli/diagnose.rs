@@ -135,7 +135,7 @@ fn review() {
     s.edit("docs/pump.md", "| F-12 | No oil |", "| F-12 | No oil at all |");
     s.write(
         "docs/other.md",
-        "---\nid: OTHER\ntitle: Old pumps\nproduct: P-9\n---\n## Seals\n\nA dry seal whistles.\n\n\
+        "---\nid: OTHER\ntitle: Old pumps\nproduct: P-9\n---\n## Seals\n\nA dry seal whistles softly.\n\n\
          | Code | Meaning |\n|---|---|\n| F-12 | No oil |\n",
     );
     assert_eq!(s.run("review --before before").code, 1);
