@@ -19,6 +19,7 @@ mod mutate;
 mod output;
 mod page;
 mod promote;
+mod read_pdf;
 mod rebuild;
 mod review;
 mod rollback;
@@ -143,6 +144,9 @@ enum Command {
     Adoption(adoption::AdoptionArgs),
     /// Judge the targets and the gate on one page
     Scorecard(scorecard::ScorecardArgs),
+    /// Read one PDF for a program that started this one
+    #[command(name = read_pdf::NAME, hide = true)]
+    ReadPdf(read_pdf::ReadPdfArgs),
 }
 
 /// Parses the arguments, runs the command, and gives its exit code.
@@ -177,6 +181,7 @@ pub fn run() -> ExitCode {
         Command::Latency(args) => latency::run(args, &cli.global, &mut out),
         Command::Adoption(args) => adoption::run(args, &cli.global, &mut out),
         Command::Scorecard(args) => scorecard::run(args, &cli.global, &mut out),
+        Command::ReadPdf(args) => read_pdf::run(args),
     };
     let exit = match (done, out.flush()) {
         (Err(fault), _) => {
@@ -198,5 +203,9 @@ pub fn run() -> ExitCode {
 pub fn project(global: &Global) -> Result<Project> {
     let start = std::env::current_dir()
         .map_err(|e| atlas::error::Error::io("finding", PathBuf::from("."), e))?;
-    Project::find(global.project.as_deref(), &start, global.index.as_deref(), &global.setting)
+    let found =
+        Project::find(global.project.as_deref(), &start, global.index.as_deref(), &global.setting);
+    let mut project = found?;
+    project.file.reading.pdf_helper = read_pdf::helper();
+    Ok(project)
 }

@@ -4,10 +4,12 @@
 //! that cannot be read is listed with its reason instead of passing unseen. The result depends on
 //! the content alone: not on the order of files, on times, on threads or on where the folder lies.
 
+mod archive;
 mod asciidoc;
 mod beir;
 mod checks;
 mod delimited;
+mod docx;
 mod encoding;
 mod file;
 mod front;
@@ -17,7 +19,10 @@ mod json;
 mod lines;
 mod markdown;
 mod naming;
+mod package;
 mod partial;
+mod pdf;
+mod pieces;
 mod place;
 mod plain;
 mod rst;
@@ -25,6 +30,8 @@ mod structure;
 mod survey;
 mod value;
 mod walk;
+mod xlsx;
+mod xml;
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -35,12 +42,14 @@ use serde::{Deserialize, Serialize};
 pub use asciidoc::AsciiDoc;
 pub use beir::Beir;
 pub use delimited::Delimited;
+pub use docx::Docx;
 pub use encoding::Decoded;
 pub use file::{FileRecord, RawFile, Reader, Reading, Remark};
 pub use html::Html;
 pub use json::{JsonFields, JsonFile, JsonLines};
 pub use markdown::Markdown;
 pub use partial::{Listing, PartRead, list};
+pub use pdf::{Pdf, PdfHelper, serve_pdfs};
 pub use place::{Lines, Place};
 pub use plain::Plain;
 pub use rst::Rst;
@@ -48,6 +57,7 @@ pub use structure::{Draft, Item, ItemKind, Row, Structure};
 pub use survey::{Surveyed, survey};
 pub use value::{Date, Metadata, TEXT_KEYS, Value};
 pub use walk::reader_of;
+pub use xlsx::Xlsx;
 
 use checks::{keep_subset, nothing_found, refuse_twins};
 
@@ -75,6 +85,11 @@ const KINDS: &[(&str, &dyn Reader)] = &[
     ("adoc", &AsciiDoc),
     ("asciidoc", &AsciiDoc),
     ("asc", &AsciiDoc),
+    ("docx", &Docx),
+    ("docm", &Docx),
+    ("xlsx", &Xlsx),
+    ("xlsm", &Xlsx),
+    ("pdf", &Pdf),
 ];
 
 /// One text with a name: what is cited, filtered and permitted as a whole.
@@ -199,6 +214,18 @@ pub struct CorpusSettings {
     pub max_file_bytes: u64,
     /// Which fields of JSON files are what.
     pub json: JsonFields,
+    /// Bytes that a packed file (`.docx`, `.xlsx`, `.epub`) may unpack to before it is skipped, and
+    /// that the text of a PDF may have; default 256 MiB.
+    pub max_unpacked_bytes: u64,
+    /// Seconds of processor time after which the reading of a PDF is given up; default 30. By the
+    /// clock it may take four times as long, for machines that are busy.
+    pub pdf_seconds: u64,
+    /// Bytes of memory that the reading of a PDF may take; default 1 GiB.
+    pub pdf_memory_bytes: u64,
+    /// The program that reads PDFs; without one they are skipped. No part of `atlas.toml`: the
+    /// `atlas` program names itself.
+    #[serde(skip)]
+    pub pdf_helper: Option<PdfHelper>,
 }
 
 impl Default for CorpusSettings {
@@ -209,6 +236,10 @@ impl Default for CorpusSettings {
             exclude: Vec::new(),
             max_file_bytes: 64 << 20,
             json: JsonFields::default(),
+            max_unpacked_bytes: 256 << 20,
+            pdf_seconds: 30,
+            pdf_memory_bytes: 1 << 30,
+            pdf_helper: None,
         }
     }
 }
