@@ -143,40 +143,6 @@ fn document_of_no_known_kind() {
 }
 
 #[test]
-fn packaged_documents_that_cannot_be_read() {
-    let mut s = session!();
-    s.pumps();
-    s.write("docs/cut.pdf", "%PDF-1.7");
-    both_ways(&mut s);
-    fs::remove_file(s.at("docs/cut.pdf")).unwrap();
-    s.write("docs/plan.docx", "<html>");
-    both_ways(&mut s);
-    s.write("docs/plan.docx", b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1");
-    both_ways(&mut s);
-    s.write("docs/plan.docx", b"PK\x03\x04 and then nothing");
-    both_ways(&mut s);
-}
-
-/// One page that says where a seal is kept.
-const PRINTED: &str = "%PDF-1.4\n\
-    1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n\
-    2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1/Resources<</Font<</F 4 0 R>>>>>>endobj\n\
-    3 0 obj<</Type/Page/Parent 2 0 R/Contents 5 0 R>>endobj\n\
-    4 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>endobj\n\
-    5 0 obj<</Length 69>>stream\n\
-    BT /F 10 Tf 50 700 Td (Spare gaskets are kept in the red drawer.) Tj ET \n\
-    endstream endobj\n";
-
-#[test]
-fn a_printed_page_without_its_end() {
-    let mut s = session!();
-    s.pumps();
-    s.write("docs/stores.pdf", PRINTED);
-    both_ways(&mut s);
-    s.run("search 'where are the spare gaskets' -k 1");
-}
-
-#[test]
 fn corpus_empty() {
     let mut s = session!();
     s.write("atlas.toml", "corpus = \"docs\"\n");

@@ -96,9 +96,9 @@ impl Numbering {
         };
         let start = |at: usize| level(at).map_or(1, |level| level.start);
         counted[depth] = Some(counted[depth].map_or(own.start, |last| last.saturating_add(1)));
-        for below in depth + 1..LEVELS {
+        for (below, count) in counted.iter_mut().enumerate().skip(depth + 1) {
             if level(below).and_then(|level| level.restart).is_none_or(|limit| depth < limit) {
-                counted[below] = None;
+                *count = None;
             }
         }
         if own.format == "bullet" {

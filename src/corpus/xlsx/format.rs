@@ -75,7 +75,7 @@ pub(super) fn shape(code: &str) -> Shape {
     // `m` is a month beside days and years, and a minute beside hours and seconds.
     let (day, time) = (has('d') || has('y'), has('h') || has('s'));
     let month_alone = has('m') && !day && !time;
-    if (day || time || month_alone) && !(is_number && has('e') && !time && !day) {
+    if day || time || month_alone {
         return Shape::Date { day: day || month_alone, time, seconds: has('s') };
     }
     if !is_number {
