@@ -1,5 +1,10 @@
 //! Word documents, workbooks and PDFs as the library reads them, from files that the tests make.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test stops at the first surprise, and says what it drew"
+)]
 
 #[path = "packaged/archives.rs"]
 mod archives;
