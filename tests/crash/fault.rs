@@ -197,7 +197,8 @@ fn mounted(subject: &Subject, script: &str) -> Option<Ended> {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk() {
-    let scene = Scene::set(Kind::Incremental, DOCUMENTS);
+    // All is written again, so that it is known how much room it takes.
+    let scene = Scene::set(Kind::Full, DOCUMENTS);
     let held: usize =
         scene.before.bytes().values().map(|bytes| bytes.len().div_ceil(4096) * 4).sum();
     let mut judged = Vec::new();
@@ -207,7 +208,7 @@ fn a_full_disk() {
         let script = format!(
             "mv index kept && mkdir index && mount -t tmpfs -o size={}k tmpfs index || exit 99\n\
              touch mounted; cp -a kept/. index/ || exit 98\n\
-             \"$0\" build; code=$?; cp -a index after; umount index; rmdir index; mv after index; exit $code",
+             \"$0\" build --full; code=$?; cp -a index after; umount index; rmdir index; mv after index; exit $code",
             held + more
         );
         let Some(built) = mounted(&subject, &script) else { return };

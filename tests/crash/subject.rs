@@ -45,7 +45,7 @@ impl Subject {
         let subject = Self { folder: folder.to_owned() };
         let settings = "corpus = \"docs\"\nindex = \"index\"\naccess = \"access.yaml\"\n\
                         default_asker = \"chief\"\n\n[graph]\nfrom_passages = 1\nm = 4\n\
-                        ef_construction = 16\n";
+                        ef_construction = 16\n\n[layers]\nmost = 3\nrewrite_percent = 1000\n";
         subject.write("atlas.toml", settings);
         let policy = "classifications:\n  public: { read: [everyone] }\n  internal: { read: [boss] }\n\
                       default: nobody\n";
@@ -182,7 +182,8 @@ impl Subject {
     }
 
     /// Every file of the index by a name that does not depend on how often it was built: generations
-    /// counted back from the newest, names that tantivy draws left out.
+    /// counted back from the newest, layers by the order in which they were written, names that tantivy
+    /// draws left out.
     pub fn listing(&self) -> BTreeSet<String> {
         let mut files = Vec::new();
         walk(&self.index(), &mut files);
@@ -198,12 +199,26 @@ impl Subject {
             .collect();
         let age: HashMap<&str, usize> =
             generations.iter().rev().enumerate().map(|(age, name)| (*name, age)).collect();
+        let layers: BTreeSet<(&str, &str)> = names
+            .iter()
+            .filter_map(|name| {
+                let mut parts = name.split('/');
+                let (generation, layer) = (parts.next()?, parts.next()?);
+                layer.starts_with("delta-").then_some((generation, layer))
+            })
+            .collect();
         names
             .iter()
             .map(|name| {
+                let generation = name.split('/').next().unwrap_or_default();
+                let own = layers.range((generation, "")..).take_while(|(of, _)| *of == generation);
+                let own: Vec<&str> = own.map(|(_, layer)| *layer).collect();
                 let parts = name.split('/').map(|part| match age.get(part) {
                     Some(age) => format!("generation-{age}-back"),
-                    None => without_random(part),
+                    None => match own.iter().position(|layer| *layer == part) {
+                        Some(at) => format!("delta-{at}"),
+                        None => without_random(part),
+                    },
                 });
                 parts.collect::<Vec<_>>().join("/")
             })
