@@ -60,6 +60,7 @@ impl Before {
         let wanted: BTreeSet<&String> = sentences.iter().collect();
         let mut found: BTreeSet<String> = BTreeSet::new();
         let (mut into, mut kept) = (Vec::new(), 0);
+        let stays = own_lines(passages, block)?;
         for document in 0..passages.documents_len() {
             let record = passages.document(document)?;
             for number in record.first_block..record.first_block + record.blocks {
@@ -72,8 +73,9 @@ impl Before {
                 if name == block {
                     kept = here.len();
                 }
-                // A sentence that stood there before as well has not come from here.
-                let fresh = name == block || here.iter().any(|line| !had.contains(line));
+                // A sentence that stood there before, or has not left, has not come from here.
+                let came = |line: &String| !had.contains(line) && !stays.contains(line);
+                let fresh = name == block || here.iter().any(came);
                 if !here.is_empty() && fresh {
                     into.push(name);
                     found.extend(here);
@@ -86,4 +88,18 @@ impl Before {
         }
         Ok(Some(Places { kept: (kept as f64 / n).min(1.0), into }))
     }
+}
+
+/// The sentences of the block called `block` now; none when there is no such block.
+fn own_lines(passages: &PassageStore, block: &str) -> Result<BTreeSet<String>> {
+    for document in 0..passages.documents_len() {
+        let record = passages.document(document)?;
+        for number in record.first_block..record.first_block + record.blocks {
+            if passages.block_reference(number)?.to_string() == block {
+                let text = passages.block_text(&passages.block(number)?)?;
+                return Ok(lines_of(text).into_iter().collect());
+            }
+        }
+    }
+    Ok(BTreeSet::new())
 }
