@@ -46,6 +46,26 @@ fn from_build_to_rebuild() {
 }
 
 #[test]
+fn changes_are_written_beside_what_was() {
+    let mut s = session!();
+    s.pumps();
+    s.write("atlas.toml", "corpus = \"docs\"\nlayers.rewrite_percent = 1000\nlayers.most = 2\n");
+    s.run("build");
+    s.edit("docs/hose.md", "kink", "bend, and never stepped on");
+    s.run("build");
+    s.run("verify --against-rebuild");
+    s.say("a second change merges the layers beside the base");
+    s.write("docs/nut.md", "# Nuts\n\nA nut holds the hose.\n");
+    s.run("build");
+    s.run("search 'what holds the hose' -k 2");
+    s.run("verify --against-rebuild");
+    s.run("--format json verify --against-rebuild");
+    s.say("a change that the index does not have");
+    s.edit("docs/hose.md", "bend", "knot");
+    s.run("verify --against-rebuild");
+}
+
+#[test]
 fn a_file_touched_but_not_changed_is_not_stale() {
     let mut s = session!();
     s.pumps();
