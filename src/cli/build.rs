@@ -150,7 +150,8 @@ fn text(report: &BuildReport, steps: &Steps, out: &mut Output) {
         How::Whole(why) => out.line(format!("written     all, since {why}")),
         How::Changes { written, dropped, redone } => {
             let also = redone.iter().map(|what| format!(", {what} redone")).collect::<String>();
-            out.line(format!("written     {written} passages, {dropped} dropped{also}"));
+            let written = counted(*written, "passage");
+            out.line(format!("written     {written}, {dropped} dropped{also}"));
         }
     }
     out.line(format!(

@@ -49,9 +49,9 @@ pub fn run(global: &Global, out: &mut Output) -> Result<Exit> {
 
 fn text(compared: &Compared, layers: usize, out: &mut Output) {
     out.line(format!(
-        "{} beside one built from nothing: {} in every mode and for every asker, {}",
+        "{} beside one built from nothing: {} searches in every mode and for every asker, {}",
         counted(layers, "layer"),
-        counted(compared.searches, "search"),
+        compared.searches,
         counted(compared.differences.len(), "difference")
     ));
     if let Some((ours, fresh)) = compared.recall {
