@@ -164,7 +164,8 @@ fn denied(answer: &str) -> String {
             let rest = answer[end..].trim_start();
             return format!("{}{rest}", &answer[..start]);
         }
-        if AUXILIARIES.contains(&word.as_str()) {
+        let denied_already = answer[end..].trim_start().to_lowercase().starts_with("not ");
+        if AUXILIARIES.contains(&word.as_str()) && !denied_already {
             return replaced(answer, end..end, " not");
         }
     }

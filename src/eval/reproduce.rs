@@ -93,12 +93,12 @@ mod tests {
             })
         };
         let before = measured(0.5, "a", "c");
-        assert_eq!(of(&before, &before).unwrap(), Reproduced::Same { bytes: 25 });
+        assert_eq!(of(&before, &before).unwrap(), Reproduced::Same { bytes: 23 });
         let differs = of(&before, &measured(0.75, "a", "c")).unwrap();
         let Reproduced::Differs { byte, recorded, now } = differs else { panic!("{differs:?}") };
         assert_eq!(
             (byte, recorded.ends_with("0.5}}]"), now.ends_with("0.75}}]")),
-            (20, true, true)
+            (19, true, true)
         );
         let other = of(&before, &measured(0.5, "b", "d")).unwrap();
         assert_eq!(other, Reproduced::OtherGround(vec!["corpus".to_owned()]));

@@ -15,7 +15,7 @@ pub fn filter(text: &str, folders: &[&str]) -> String {
     }
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        out.push_str(&numbers(&keyed(&hashes(&moments(line)))));
+        out.push_str(&numbers(&keyed(&hashes(&dates(&moments(line))))));
     }
     out
 }
@@ -38,6 +38,18 @@ fn moments(line: &str) -> String {
         }
     }
     out
+}
+
+/// The day on which an entry of a ledger was written.
+fn dates(line: &str) -> String {
+    const KEY: &str = "\"date\":\"";
+    match line.split_once(KEY) {
+        Some((before, rest)) => match rest.split_once('"') {
+            Some((_, after)) => format!("{before}{KEY}[DATE]\"{after}"),
+            None => line.to_owned(),
+        },
+        None => line.to_owned(),
+    }
 }
 
 /// Runs of small hexadecimal digits of a hash's length.
