@@ -5,33 +5,38 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atlas::error::{Error, Result};
-use atlas::eval::compare::{self, CHANGES_MIN, Comparison};
+use atlas::eval::compare::{self, Comparison};
 use atlas::eval::drift::{between, recorded, seen};
 use atlas::eval::labels;
 use atlas::eval::ledger::{self, Entry};
-use atlas::eval::measurement::{Measured, Measurement, Options, measure};
+use atlas::eval::measurement::{Measured, Measurement, Options, keep_readable, measure};
 use atlas::eval::questions::{Question, QuestionSet};
-use atlas::eval::{ragas, trec, units};
+use atlas::eval::units;
 use atlas::index::Index;
 use atlas::project::Project;
 use atlas::report::{
-    MeasureReport, Receipt, counted, measure_json, measure_text, stale_line, timing_text,
+    MeasureReport, Receipt, Shown, compare_text, counted, folded, measure_json, measure_text,
+    stale_line, timing_text,
 };
 use atlas::search::Searcher;
 use clap::Args;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::output::{Output, note, one_line, today};
+use super::exports::Exports;
+use super::output::{Output, note, one_line, today, width};
 use super::search::ModeArg;
 use super::{Exit, Format, Global, build, drift, filters, project, sweep};
 
 /// Arguments of `measure`.
 #[derive(Debug, Args)]
 pub struct MeasureArgs {
-    /// Measure the held-out questions: totals and kinds
+    /// Measure the held-out questions: totals alone
     #[arg(long, conflicts_with = "set")]
     held_out: bool,
+    /// Show held-out questions by kind too; the ledger counts what that tells
+    #[arg(long)]
+    by_kind: bool,
     /// Show single held-out questions too; costs the ledger a bit a question
     #[arg(long)]
     reveal: bool,
@@ -65,22 +70,21 @@ pub struct MeasureArgs {
     /// Leave out the line a question
     #[arg(long)]
     summary: bool,
+    /// List every block that arrived and does not answer, with its score in full
+    #[arg(long)]
+    noise: bool,
     /// Compare with a measurement that `--format json` wrote
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
+    /// Compare even if the corpus or the question set is another than then
+    #[arg(long, requires = "compare")]
+    across: bool,
     /// Measure nothing: write into the question set which text each label was made on, where that is
     /// not recorded yet
     #[arg(long, conflicts_with_all = ["sweep", "compare", "subset"])]
     record_hashes: bool,
-    /// Write the questions for Ragas, one JSON object a line; ids go to FILE.ids
-    #[arg(long, value_name = "FILE")]
-    export_ragas: Option<PathBuf>,
-    /// Write the rankings in TREC's run format
-    #[arg(long, value_name = "FILE")]
-    export_run: Option<PathBuf>,
-    /// Write the judgments in TREC's qrels format; a group's units are judged relevant each
-    #[arg(long, value_name = "FILE")]
-    export_qrels: Option<PathBuf>,
+    #[command(flatten)]
+    exports: Exports,
 }
 
 /// The list of a subset.
@@ -118,7 +122,7 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
         let expected = "the development questions: what filters do names single questions";
         return Err(Error::invalid("--filters", "held-out", expected));
     }
-    if held_out && !args.reveal && (args.export_run.is_some() || args.export_ragas.is_some()) {
+    if held_out && !args.reveal && args.exports.show_questions() {
         let expected = "`--reveal` with it, since the file shows single held-out questions";
         return Err(Error::invalid("the export", "of held-out questions", expected));
     }
@@ -152,6 +156,7 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
         if let Some(stale) = stale_line(&labels, false) {
             note(&stale);
         }
+        keep_readable(&index, &mut set, &scope_of)?;
         return run_sweep(args, knob, &project, &searcher, &set, global.format, out);
     }
     if let Some(key) = &args.filters {
@@ -165,70 +170,153 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
     let sets = vec![(set.name.clone(), set.hash.clone())];
     let receipt =
         Receipt::new(index.manifest(), sets, options.mode, &settings, project.access_id());
-    let spent = if held_out { Some(look(&project, args, &measured, &receipt.id)?) } else { None };
+    let look = if held_out { Some(look(&project, args, &set, &measured, &receipt)?) } else { None };
     // A look is in the ledger before anything of it leaves.
-    export(args, &index, &set, &measured)?;
+    args.exports.write(&index, &set, &measured)?;
     let compared = match &args.compare {
-        Some(path) => {
-            let before = compare::read(path)?;
-            Some(compare::compare(&before, &measured, &index.manifest().fingerprint)?)
-        }
+        Some(path) => Some(compared(path, args, &project, &measured, &receipt)?),
         None => None,
     };
     let report = MeasureReport {
         manifest: index.manifest(),
         settings: &settings,
         show_questions: !held_out || args.reveal,
+        show_kinds: !held_out || args.reveal || args.by_kind,
         receipt,
         sets: vec![measured],
     };
     match global.format {
         Format::Json => out.json(&measure_json(&report)),
         Format::Text => {
-            out.text(measure_text(&report, args.summary));
-            if let Some(spent) = spent {
-                out.line(format!(
-                    "ledger      look {} of this set; all looks told at most {:.1} bits about it",
-                    spent.looks, spent.bits
-                ));
+            let columns = width();
+            let shown = Shown { questions: !args.summary, noise: args.noise, columns };
+            out.text(measure_text(&report, shown));
+            if let Some(look) = look {
+                out.text(folded(&look, columns));
             }
             if let Some(compared) = &compared {
-                compared_text(compared, report.show_questions, out);
+                out.line("");
+                let questions = report.show_questions;
+                out.text(compare_text(compared, &report.receipt, questions, columns));
                 between_text(args, &set, &report, out)?;
             }
             out.line("");
-            out.text(timing_text(&report.sets[0]));
+            out.text(timing_text(&report.sets[0], columns));
             if report.show_questions && !set.by_document {
-                closing(&set, &report.sets[0], &project, out);
+                out.text(folded(&closing(&set, &report.sets[0], &project), columns));
             }
         }
     }
     Ok(Exit::Done)
 }
 
+/// Compares with what was recorded; refuses other ground unless that is asked for.
+fn compared(
+    path: &Path,
+    args: &MeasureArgs,
+    project: &Project,
+    measured: &Measurement,
+    receipt: &Receipt,
+) -> Result<Comparison> {
+    let now = compare::Receipt {
+        corpus: &receipt.corpus,
+        mode: json!(receipt.mode),
+        settings: json!(receipt.settings),
+    };
+    let primary = primary(project)?;
+    let compared = compare::compare(&compare::read(path)?, measured, &now, &primary)?;
+    if (compared.other_corpus || compared.other_set) && !args.across {
+        let what = if compared.other_corpus { "corpus" } else { "question set" };
+        let problem = format!("it was measured on another {what}");
+        let help = "measure both on the same, or compare `--across` and read the difference as one of both";
+        return Err(Error::input(path, None, problem, help));
+    }
+    Ok(compared)
+}
+
+/// The measure that `targets.toml` names as primary; recall without one.
+fn primary(project: &Project) -> Result<String> {
+    #[derive(Deserialize)]
+    struct Targets {
+        primary_measure: Option<String>,
+    }
+    let path = project.evals.join("targets.toml");
+    if !path.is_file() {
+        return Ok(compare::PRIMARY.to_owned());
+    }
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::io("reading", &path, e))?;
+    let targets: Targets = toml::from_str(&text)
+        .map_err(|e| Error::input(&path, None, e.message().to_owned(), "mend the file"))?;
+    let primary = targets.primary_measure.unwrap_or_else(|| compare::PRIMARY.to_owned());
+    if !["hit", "recall", "precision"].contains(&primary.as_str()) {
+        let expected = "hit, recall or precision";
+        return Err(Error::invalid("primary_measure of targets.toml", primary, expected));
+    }
+    Ok(primary)
+}
+
 /// Writes a look at held-out questions into the ledger, once for each receipt, and says what all of
-/// them cost. A look that cannot be written is not given.
+/// them cost, which questions are used up by now, and how many fresh ones are owed. A look that cannot
+/// be written is not given.
 fn look(
     project: &Project,
     args: &MeasureArgs,
+    set: &QuestionSet,
     measured: &Measurement,
-    receipt: &str,
-) -> Result<ledger::Spent> {
+    receipt: &Receipt,
+) -> Result<String> {
     let path = project.ledger();
     let mut entries = ledger::read(&path)?;
-    let shown = if args.reveal { "questions" } else { "totals" };
-    if !ledger::known(&entries, receipt, shown) {
+    let shown = if args.reveal {
+        ledger::Shown::Questions
+    } else if args.by_kind {
+        let kinds = measured.kinds();
+        ledger::Shown::Kinds(kinds.iter().map(|kind| measured.scored(Some(kind)).count()).collect())
+    } else {
+        ledger::Shown::Totals
+    };
+    let n = measured.scored(None).count();
+    if !ledger::known(&entries, &receipt.id, shown.name()) {
+        let missed = measured.scored(None).filter(|question| !question.losses.is_empty());
         let entry = Entry::Look {
             date: today(),
             set: measured.set.clone(),
-            receipt: receipt.to_owned(),
-            shown: shown.to_owned(),
-            bits: ledger::bits(measured.scored(None).count(), args.reveal),
+            receipt: receipt.id.clone(),
+            shown: shown.name().to_owned(),
+            bits: ledger::bits(n, &shown),
+            settings: Some(receipt.settings_line()),
+            missed: args.reveal.then(|| missed.map(|question| question.id.clone()).collect()),
         };
         ledger::append(&path, &entry)?;
         entries.push(entry);
     }
-    Ok(ledger::spent(&entries, &measured.set))
+    let spent = ledger::spent(&entries, &measured.set);
+    let mut said = format!(
+        "ledger      look {} of this set; {:.1} of {n} bits spent on which questions hit{}\n            \
+         at 5 %, {} by luck alone with {:.0} %\n",
+        spent.looks,
+        spent.bits,
+        if spent.bits >= n as f64 { ": all there is to know" } else { "" },
+        match spent.looks {
+            1 => "one comparison shows a difference".to_owned(),
+            looks => format!("{looks} comparisons show a difference"),
+        },
+        ledger::false_discovery(spent.looks) * 100.0
+    );
+    let arrives = |id: &str| measured.scored(None).any(|q| q.id == id && q.losses.is_empty());
+    for id in ledger::used_up(&entries, &measured.set, &receipt.id, arrives) {
+        said.push_str(&format!(
+            "used up     {id} was shown as missed, and arrives since something changed: `atlas promote {id}`\n"
+        ));
+    }
+    let owed = ledger::owed(&entries, set.questions.len());
+    if owed > 0 {
+        said.push_str(&format!(
+            "owed        {} for those that moved\n",
+            counted(owed, "fresh question")
+        ));
+    }
+    Ok(said)
 }
 
 /// How scores have drifted since the measurement that is compared with.
@@ -246,60 +334,6 @@ fn between_text(
     let found = between(&recorded(path, &now.set)?, &seen(now), &judged);
     drift::between_text(&found, report.show_questions, out);
     Ok(())
-}
-
-fn compared_text(compared: &Comparison, show_questions: bool, out: &mut Output) {
-    let before = compared.before.get(..12).unwrap_or(&compared.before);
-    out.line(format!(
-        "\nchange      against {before}: {} gained, {} lost, {} moved, of {}",
-        compared.gained.len(),
-        compared.lost.len(),
-        compared.moved.len(),
-        counted(compared.questions, "question")
-    ));
-    if !compared.same_ground {
-        out.line(
-            "            corpus or question set differ, so a difference is not of the engine alone",
-        );
-    }
-    if compared.apart > 0 {
-        out.line(format!(
-            "            {} in one of the two only",
-            counted(compared.apart, "question")
-        ));
-    }
-    let rank =
-        |rank: Option<f64>| rank.map_or_else(|| "none".to_owned(), |rank| format!("{rank:.0}"));
-    for (word, list) in
-        [("lost", &compared.lost), ("gained", &compared.gained), ("moved", &compared.moved)]
-    {
-        for change in list.iter().filter(|_| show_questions) {
-            out.line(format!(
-                "  {word:6}  {}  recall {:.2} to {:.2}, rank {} to {}",
-                change.id,
-                change.recall.0,
-                change.recall.1,
-                rank(change.rank.0),
-                rank(change.rank.1)
-            ));
-        }
-    }
-    for (name, (old, new, test)) in
-        [("recall", &compared.recall), ("precision", &compared.precision)]
-    {
-        let test = test.map_or_else(String::new, |test| {
-            format!(
-                "; {} changed, exact sign-flip p {:.3}",
-                counted(test.changed, "question"),
-                test.p
-            )
-        });
-        out.line(format!("  {name:9}  {old:.3} to {new:.3}{test}"));
-    }
-    out.line(format!(
-        "  can this set tell?  a gain needs {CHANGES_MIN} questions that change, all one way; {} fail now",
-        compared.failing
-    ));
 }
 
 /// Refuses questions by an asker whom nobody knows: they would count as misses.
@@ -373,65 +407,22 @@ fn keep_answerable(set: &mut QuestionSet, index: &Index) -> Result<()> {
     Ok(())
 }
 
-fn export(
-    args: &MeasureArgs,
-    index: &Index,
-    set: &QuestionSet,
-    measured: &Measurement,
-) -> Result<()> {
-    if let Some(path) = &args.export_ragas {
-        let exported = ragas::export(index, set, measured)?;
-        let ids = PathBuf::from(format!("{}.ids", path.display()));
-        for (path, text) in [(path, &exported.rows), (&ids, &exported.sidecar)] {
-            std::fs::write(path, text).map_err(|e| Error::io("writing", path, e))?;
-        }
-        let left = counted(exported.left_out, "question");
-        note(&format!(
-            "{left} left out of the export: not scoreable, nothing retrieved, or no reference"
-        ));
-    }
-    if let Some(path) = &args.export_run {
-        let mut run = trec::Run::new("atlas".to_owned());
-        for question in &measured.questions {
-            run.add(question.id.clone(), question.ranking.clone())?;
-        }
-        let tied = run.reordered();
-        if tied > 0 {
-            note(&format!(
-                "{tied} rankings hold equal scores, which trec_eval would order by id; scores are \
-                 written as falling ranks instead"
-            ));
-            run = run.with_scores_from_ranks();
-        }
-        trec::write_run(path, &run)?;
-    }
-    if let Some(path) = &args.export_qrels {
-        let mut qrels = trec::Qrels::default();
-        for question in &set.questions {
-            for (unit, grade) in question.judgments.grades() {
-                qrels.add(&question.id, unit, *grade)?;
-            }
-        }
-        trec::write_qrels(path, &qrels)?;
-    }
-    Ok(())
-}
-
 /// One real hit, one miss with its cause, and what to try next.
-fn closing(set: &QuestionSet, measured: &Measurement, project: &Project, out: &mut Output) {
+fn closing(set: &QuestionSet, measured: &Measurement, project: &Project) -> String {
+    let mut lines = Vec::new();
     let text = |measured: &Measured| {
         let asked = set.questions.iter().find(|question| question.id == measured.id);
         asked.map_or_else(String::new, |question| one_line(&question.question, 70))
     };
     let scored = || measured.scored(None);
     if scored().next().is_none() {
-        return;
+        return String::new();
     }
-    out.line("");
+    lines.push(String::new());
     if let Some(hit) = scored().find(|q| q.value("rank") == Some(1.0)) {
         let block = hit.supplied.first().map_or("", |block| block.reference.as_str());
-        out.line(format!("a hit       \"{}\"", text(hit)));
-        out.line(format!("            {block} came first of {} blocks", hit.supplied.len()));
+        lines.push(format!("a hit       \"{}\"", text(hit)));
+        lines.push(format!("            {block} came first of {} blocks", hit.supplied.len()));
     }
     let miss = scored().find(|q| !q.losses.is_empty());
     match miss.and_then(|q| q.losses.first().map(|loss| (q, loss))) {
@@ -443,19 +434,23 @@ fn closing(set: &QuestionSet, measured: &Measurement, project: &Project, out: &m
                     format!("it was ranked {place} of {} candidates", loss.candidates)
                 }
             };
-            out.line(format!("a miss      \"{}\"", text(question)));
-            out.line(format!("            {}: {what}; {cause}", loss.class()));
+            lines.push(format!("a miss      \"{}\"", text(question)));
+            lines.push(format!("            {}: {what}; {cause}", loss.class()));
         }
-        None => out.line(
-            "no miss     every question got its evidence; look at precision, and try --held-out",
+        None => lines.push(
+            "no miss     every question got its evidence; look at precision, and try --held-out"
+                .to_owned(),
         ),
     }
     // Whoever measures this repository has not installed the program yet.
-    if !project.folder.join("Cargo.toml").is_file() {
-        return;
+    if project.folder.join("Cargo.toml").is_file() {
+        lines.push(
+            "try next    cargo install --path .    then, in a folder of your own:".to_owned(),
+        );
+        lines.push("            atlas init && atlas search \"a question about it\"".to_owned());
     }
-    out.line("try next    cargo install --path .    then, in a folder of your own:");
-    out.line("            atlas init && atlas search \"a question about it\"");
+    lines.push(String::new());
+    lines.join("\n")
 }
 
 /// Sweeps the development questions; `--held-out` shows the held-out ones beside them.
@@ -481,6 +476,9 @@ fn run_sweep(
         let passages = searcher.index().passages();
         let exists = |unit: &str| Ok(units::parse(passages, unit)?.is_some());
         set.check(exists, || units::all_blocks(passages))?;
+        let scope_of =
+            |question: &Question| project.scope(searcher.index(), question.asker.as_deref());
+        keep_readable(searcher.index(), &mut set, &scope_of)?;
         Some(set)
     } else {
         None

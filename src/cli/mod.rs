@@ -8,7 +8,9 @@ mod check;
 mod endpoint;
 mod drift;
 mod filters;
+mod exports;
 mod gc;
+mod history;
 mod init;
 mod latency;
 mod judge_calibration;
@@ -128,8 +130,10 @@ enum Command {
     Trec(trec::TrecArgs),
     /// Say where a passage was lost, and what would have brought it in
     Why(why::WhyArgs),
-    /// Move a held-out question that was used for a change to development
+    /// Move a held-out question that was used for a change to development, or take one from the usage log
     Promote(promote::PromoteArgs),
+    /// Print what was chosen, looked at and moved, as the ledger has it
+    History(history::HistoryArgs),
     /// List the questions that a change of the corpus touched, each with the reason
     Review(review::ReviewArgs),
     /// Break the engine on purpose and see which questions notice
@@ -173,6 +177,7 @@ pub fn run() -> ExitCode {
         Command::Measure(args) => measure::run(args, &cli.global, &mut out),
         Command::Trec(args) => trec::run(args, &cli.global, &mut out),
         Command::Why(args) => why::run(args, &cli.global, &mut out),
+        Command::History(args) => history::run(args, &cli.global, &mut out),
         Command::Promote(args) => promote::run(args, &cli.global, &mut out),
         Command::Review(args) => review::run(args, &cli.global, &mut out),
         Command::Mutate(args) => mutate::run(args, &cli.global, &mut out),

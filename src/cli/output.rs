@@ -42,8 +42,12 @@ pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Columns of the terminal that standard output goes to; 100 when it goes elsewhere.
+/// Columns of the terminal that standard output goes to, or those that COLUMNS demands; 100 otherwise.
 pub fn width() -> usize {
+    let demanded = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    if let Some(columns) = demanded {
+        return usize::clamp(columns, 40, 160);
+    }
     if !io::stdout().is_terminal() {
         return 100;
     }
@@ -66,6 +70,12 @@ pub fn one_line(text: &str, columns: usize) -> String {
 /// Today's date in UTC, YYYY-MM-DD.
 pub fn today() -> String {
     time::OffsetDateTime::now_utc().date().to_string()
+}
+
+/// The day in UTC of a moment in seconds since 1970, YYYY-MM-DD.
+pub fn day(at_s: f64) -> String {
+    let at = time::OffsetDateTime::from_unix_timestamp(at_s as i64).ok();
+    at.map_or_else(|| "no date".to_owned(), |at| at.date().to_string())
 }
 
 /// Bytes for people: `8.6 MB`.

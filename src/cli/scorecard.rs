@@ -267,6 +267,7 @@ fn measured_json(measured: &Measured) -> serde_json::Value {
         settings: &measured.project.file.search,
         sets: vec![measured.measurement.clone()],
         show_questions: true,
+        show_kinds: true,
         receipt: measured.receipt.clone(),
     })
 }
@@ -464,8 +465,13 @@ fn html_of(args: &ScorecardArgs, found: &Found<'_>) -> Result<String> {
     let measured = found.measured;
     let comparison = match &args.compare {
         Some(path) => {
-            let fingerprint = &measured.index.manifest().fingerprint;
-            Some(compare::compare(&compare::read(path)?, &measured.measurement, fingerprint)?)
+            let now = compare::Receipt {
+                corpus: &measured.receipt.corpus,
+                mode: serde_json::json!(measured.receipt.mode),
+                settings: serde_json::json!(measured.receipt.settings),
+            };
+            let before = compare::read(path)?;
+            Some(compare::compare(&before, &measured.measurement, &now, compare::PRIMARY)?)
         }
         None => None,
     };

@@ -43,7 +43,7 @@ impl From<KnobArg> for Knob {
 pub struct SweepArgs {
     /// Show what every value of a setting would do, on the development questions; with `--choose`
     /// and `--held-out`, beside it what each minimum score does to the held-out ones
-    #[arg(long, value_enum, value_name = "SETTING", num_args = 0..=1, default_missing_value = "min-score", conflicts_with_all = ["compare", "export_ragas", "export_run", "export_qrels"])]
+    #[arg(long, value_enum, value_name = "SETTING", num_args = 0..=1, default_missing_value = "min-score", conflicts_with_all = ["compare", "export_csv", "export_ragas", "export_run", "export_qrels"])]
     pub sweep: Option<KnobArg>,
     /// The minimum score chosen on the development questions; it goes into the ledger with `--why`
     #[arg(long, value_name = "X", requires = "sweep", requires = "why")]
@@ -197,12 +197,15 @@ fn held_out(
     let path = project.ledger();
     let mut entries = ledger::read(&path)?;
     if !ledger::known(&entries, &receipt.id, "sweep") {
+        let line = receipt.settings_line();
         let entry = Entry::Look {
             date: today(),
             set: set.name.clone(),
             receipt: receipt.id,
             shown: "sweep".to_owned(),
             bits: bits(sweep.ids.len(), values.len()),
+            settings: Some(format!("{line}, {} minimum scores", values.len())),
+            missed: None,
         };
         ledger::append(&path, &entry)?;
         entries.push(entry);

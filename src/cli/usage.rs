@@ -90,7 +90,7 @@ fn entry(
     let digest = &index.manifest().digest;
     let trace: &Trace = &outcome.trace;
     let entry = Entry::new(since.as_secs_f64(), name, question, digest, trace, context);
-    Ok(entry.with_tokens(outcome.tokens()))
+    Ok(entry.with_tokens(outcome.tokens()).of_corpus(&index.manifest().fingerprint))
 }
 
 /// The key of the project's pseudonyms: its folder, so that the same log gives the same name however

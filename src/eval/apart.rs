@@ -65,21 +65,22 @@ pub fn check_apart(development: &QuestionSet, held_out: &QuestionSet) -> Result<
     Ok(())
 }
 
-struct Words(Analyzer);
+/// Tells the words of a text.
+pub(super) struct Words(Analyzer);
 
-/// The distinct words of a question, and those of them that hold a digit.
-struct Said {
+/// The distinct words of a text, and those of them that hold a digit.
+pub(super) struct Said {
     words: BTreeSet<String>,
     codes: BTreeSet<String>,
 }
 
 impl Words {
-    fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         let settings = Settings { language: "none".to_owned(), stop_words: false };
         Analyzer::new(&settings).map(Self)
     }
 
-    fn of(&self, question: &str) -> Said {
+    pub(super) fn of(&self, question: &str) -> Said {
         let words: BTreeSet<String> = self.0.question(question).into_iter().collect();
         let codes = words.iter().filter(|word| word.chars().any(char::is_numeric));
         Said { codes: codes.cloned().collect(), words }
@@ -87,7 +88,8 @@ impl Words {
 }
 
 impl Said {
-    fn likeness(&self, other: &Self) -> f64 {
+    /// See [`alike`].
+    pub(super) fn likeness(&self, other: &Self) -> f64 {
         let either = self.words.union(&other.words).count();
         if either == 0 || self.codes != other.codes {
             return 0.0;

@@ -257,6 +257,7 @@ fn drawn(sizes: &[f64], threshold: f64, seed: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eval::statistics::wilson;
     use proptest::prelude::*;
 
     fn close(found: f64, expected: f64, within: f64) {
@@ -329,6 +330,67 @@ mod tests {
             covered += u32::from(mean_interval(&values, round).unwrap().contains(truth));
         }
         assert!(covered >= 184, "{covered} of 200 intervals hold the true mean");
+    }
+
+    /// The chance that the interval of `hits` of `n` holds `truth`, over every number of hits.
+    fn coverage(n: usize, truth: f64, interval: impl Fn(usize, usize) -> Interval) -> f64 {
+        let mut chance = (1.0 - truth).powi(n as i32);
+        let mut covered = 0.0;
+        for hits in 0..=n {
+            covered += if interval(hits, n).contains(truth) { chance } else { 0.0 };
+            chance *= (n - hits) as f64 / (hits + 1) as f64 * truth / (1.0 - truth);
+        }
+        covered
+    }
+
+    #[test]
+    fn shares_are_covered_as_the_published_table_has_it() {
+        let of_mean = |hits: usize, n: usize| {
+            let mut values = vec![1.0; hits];
+            values.resize(n, 0.0);
+            mean_interval(&values, SEED).unwrap()
+        };
+        let of_share = |hits, n| wilson(hits, n).unwrap();
+        // True share, questions, coverage of Wilson's interval and of Jeffreys', which ours of a mean is
+        // for values of 0 and 1.
+        for (truth, n, share, mean) in [
+            (0.95, 15, 0.96, 0.96),
+            (0.90, 16, 0.93, 0.98),
+            (0.95, 34, 0.97, 0.97),
+            (0.70, 34, 0.96, 0.94),
+        ] {
+            close(coverage(n, truth, of_share), share, 0.006);
+            close(coverage(n, truth, of_mean), mean, 0.006);
+        }
+        for n in [8, 15, 34] {
+            for truth in [0.5, 0.6, 0.7, 0.8, 0.9, 0.95] {
+                let (share, mean) = (coverage(n, truth, of_share), coverage(n, truth, of_mean));
+                assert!(share >= 0.91, "Wilson, {truth} of {n}: {share}");
+                assert!(mean >= 0.88, "Jeffreys, {truth} of {n}: {mean}");
+            }
+        }
+    }
+
+    #[test]
+    fn means_of_parts_are_covered_at_8_15_and_34_questions() {
+        let mut generator = Generator::new(29);
+        for n in [8, 15, 34] {
+            for all in [0.95, 0.70] {
+                // Recall of questions that need two blocks: 1, 1/2, or 0 for one in a hundred.
+                let (rounds, truth, mut covered) = (100, all + (0.99 - all) * 0.5, 0);
+                for round in 0..rounds {
+                    let draw = |generator: &mut Generator| match generator.unit() {
+                        u if u < all => 1.0,
+                        u if u < 0.99 => 0.5,
+                        _ => 0.0,
+                    };
+                    let values: Vec<f64> = (0..n).map(|_| draw(&mut generator)).collect();
+                    covered += u32::from(mean_interval(&values, round).unwrap().contains(truth));
+                }
+                // Under 90 of 100 happens to an interval of 95 % once in 35 times, of 94 % in 15.
+                assert!(covered >= 90, "{n} questions, {truth}: {covered} of {rounds}");
+            }
+        }
     }
 
     #[test]

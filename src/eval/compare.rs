@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::bootstrap::{SEED, SignFlip, sign_flip};
-use super::measurement::Measurement;
+use super::bootstrap::{SEED, SignFlip, difference_interval, sign_flip};
+use super::measurement::{Measured, Measurement};
+use super::statistics::Interval;
 use crate::error::{Error, Result, complaint};
 
 /// Fewest questions that must change, all one way, for an exact two-sided test to reach 5 %.
@@ -28,6 +29,8 @@ struct RecordedReceipt {
     id: String,
     corpus: String,
     sets: Vec<(String, String)>,
+    mode: serde_json::Value,
+    settings: serde_json::Map<String, serde_json::Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -43,6 +46,12 @@ struct RecordedQuestion {
     recall: Option<f64>,
     precision: Option<f64>,
     rank: Option<f64>,
+    supplied: Vec<RecordedBlock>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RecordedBlock {
+    reference: String,
 }
 
 /// What became of one question.
@@ -54,6 +63,28 @@ pub struct Change {
     pub recall: (f64, f64),
     /// Rank before and now; `None` when missed.
     pub rank: (Option<f64>, Option<f64>),
+    /// Blocks that were not handed over before and are now, best first.
+    pub entered: Vec<String>,
+    /// Blocks that were handed over before and are not now.
+    pub left: Vec<String>,
+}
+
+/// One measure before and now, over the questions that both have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The measure.
+    pub name: &'static str,
+    /// Its mean before.
+    pub before: f64,
+    /// Its mean now.
+    pub now: f64,
+    /// The 95 % interval of the difference, from paired questions.
+    pub interval: Option<Interval>,
+    /// Questions that have another value now.
+    pub changed: usize,
+    /// The exact sign-flip test; only of the primary measure, since of three tests one would come out
+    /// by luck more often than it says.
+    pub test: Option<SignFlip>,
 }
 
 /// A comparison.
@@ -63,8 +94,12 @@ pub struct Comparison {
     pub questions: usize,
     /// Questions in one only.
     pub apart: usize,
-    /// Whether corpus and set are the same, so that a difference is of the engine.
-    pub same_ground: bool,
+    /// Whether the corpora differ, so that a difference is not of the engine alone.
+    pub other_corpus: bool,
+    /// Whether the question sets differ.
+    pub other_set: bool,
+    /// Settings that differ, as `k 5 -> 3`.
+    pub settings: Vec<String>,
     /// The recorded receipt's id.
     pub before: String,
     /// Evidence that arrived before and does not now, worst first.
@@ -73,10 +108,8 @@ pub struct Comparison {
     pub gained: Vec<Change>,
     /// Same recall, another rank.
     pub moved: Vec<Change>,
-    /// Mean recall before, now, and the exact sign-flip test of the difference.
-    pub recall: (f64, f64, Option<SignFlip>),
-    /// The same of precision.
-    pub precision: (f64, f64, Option<SignFlip>),
+    /// Hit, recall and precision.
+    pub differences: Vec<Difference>,
     /// Questions that miss now: how many a change could still gain.
     pub failing: usize,
 }
@@ -97,14 +130,28 @@ pub fn read(path: &Path) -> Result<Recorded> {
     Ok(Recorded { path: path.to_owned(), ..recorded })
 }
 
-/// Compares `now`, measured on the corpus with fingerprint `corpus`, with what was recorded.
-pub fn compare(before: &Recorded, now: &Measurement, corpus: &str) -> Result<Comparison> {
+/// The measure that is tested when a project names none.
+pub const PRIMARY: &str = "recall";
+
+/// Compares `now`, which has the receipt `receipt`, with what was recorded. `primary` is the measure
+/// that is tested; the others get an interval and no p.
+pub fn compare(
+    before: &Recorded,
+    now: &Measurement,
+    receipt: &Receipt<'_>,
+    primary: &str,
+) -> Result<Comparison> {
     let Some(set) = before.sets.iter().find(|set| set.name == now.set) else {
         let names: Vec<&str> = before.sets.iter().map(|set| set.name.as_str()).collect();
         let problem = format!("it measures {}", names.join(", "));
         let help = format!("expected a measurement of {}", now.set);
         return Err(Error::input(&before.path, None, problem, help));
     };
+    if set.per_question.is_empty() {
+        let problem = "it shows no single question";
+        let help = "a comparison needs them: record held-out questions with `--reveal`";
+        return Err(Error::input(&before.path, None, problem, help));
+    }
     let known: BTreeMap<&str, &RecordedQuestion> =
         set.per_question.iter().map(|question| (question.id.as_str(), question)).collect();
     let same_set =
@@ -112,16 +159,17 @@ pub fn compare(before: &Recorded, now: &Measurement, corpus: &str) -> Result<Com
     let mut comparison = Comparison {
         questions: 0,
         apart: 0,
-        same_ground: same_set && before.receipt.corpus == corpus,
+        other_corpus: before.receipt.corpus != receipt.corpus,
+        other_set: !same_set,
+        settings: settings_apart(&before.receipt, receipt),
         before: before.receipt.id.clone(),
         lost: Vec::new(),
         gained: Vec::new(),
         moved: Vec::new(),
-        recall: (0.0, 0.0, None),
-        precision: (0.0, 0.0, None),
+        differences: Vec::new(),
         failing: 0,
     };
-    let (mut recalls, mut precisions) = (Vec::new(), Vec::new());
+    let mut pairs: [Vec<(f64, f64)>; 3] = Default::default();
     for question in now.scored(None) {
         let old = known.get(question.id.as_str()).filter(|old| old.hit.is_some());
         let Some(old) = old else {
@@ -130,16 +178,16 @@ pub fn compare(before: &Recorded, now: &Measurement, corpus: &str) -> Result<Com
         };
         comparison.questions += 1;
         comparison.failing += usize::from(question.value("hit") != Some(1.0));
-        let recall = (old.recall.unwrap_or(0.0), question.value("recall").unwrap_or(0.0));
-        let rank = (old.rank, question.value("rank"));
-        recalls.push(recall);
-        precisions.push((old.precision.unwrap_or(0.0), question.value("precision").unwrap_or(0.0)));
-        let change = Change { id: question.id.clone(), recall, rank };
-        if recall.1 < recall.0 {
+        let values = [("hit", old.hit), ("recall", old.recall), ("precision", old.precision)];
+        for (pairs, (name, old)) in pairs.iter_mut().zip(values) {
+            pairs.push((old.unwrap_or(0.0), question.value(name).unwrap_or(0.0)));
+        }
+        let change = change(old, question);
+        if change.recall.1 < change.recall.0 {
             comparison.lost.push(change);
-        } else if recall.1 > recall.0 {
+        } else if change.recall.1 > change.recall.0 {
             comparison.gained.push(change);
-        } else if rank.0 != rank.1 {
+        } else if change.rank.0 != change.rank.1 {
             comparison.moved.push(change);
         }
     }
@@ -148,14 +196,64 @@ pub fn compare(before: &Recorded, now: &Measurement, corpus: &str) -> Result<Com
     );
     let loss = |change: &Change| change.recall.1 - change.recall.0;
     comparison.lost.sort_by(|a, b| loss(a).total_cmp(&loss(b)).then_with(|| a.id.cmp(&b.id)));
-    comparison.recall = tested(&recalls);
-    comparison.precision = tested(&precisions);
+    comparison.differences = ["hit", "recall", "precision"]
+        .into_iter()
+        .zip(&pairs)
+        .map(|(name, pairs)| difference(name, pairs, name == primary))
+        .collect();
     Ok(comparison)
 }
 
-fn tested(pairs: &[(f64, f64)]) -> (f64, f64, Option<SignFlip>) {
+/// What a comparison reads of a receipt.
+#[derive(Debug)]
+pub struct Receipt<'r> {
+    /// Fingerprint of the corpus.
+    pub corpus: &'r str,
+    /// The legs used, as a report writes them.
+    pub mode: serde_json::Value,
+    /// The pipeline's settings, as a report writes them.
+    pub settings: serde_json::Value,
+}
+
+/// The settings that differ, each with its value before and now.
+fn settings_apart(before: &RecordedReceipt, now: &Receipt<'_>) -> Vec<String> {
+    let mut apart = Vec::new();
+    let mut one = |key: &str, old: &serde_json::Value, new: &serde_json::Value| {
+        if old != new {
+            apart.push(format!("{key} {old} -> {new}"));
+        }
+    };
+    one("mode", &before.mode, &now.mode);
+    for (key, old) in &before.settings {
+        one(key, old, &now.settings[key.as_str()]);
+    }
+    apart
+}
+
+fn change(old: &RecordedQuestion, now: &Measured) -> Change {
+    let was = |reference: &str| old.supplied.iter().any(|block| block.reference == reference);
+    let is = |reference: &str| now.supplied.iter().any(|block| block.reference == reference);
+    let new = now.supplied.iter().map(|block| &block.reference);
+    let gone = old.supplied.iter().map(|block| &block.reference);
+    Change {
+        id: now.id.clone(),
+        recall: (old.recall.unwrap_or(0.0), now.value("recall").unwrap_or(0.0)),
+        rank: (old.rank, now.value("rank")),
+        entered: new.filter(|reference| !was(reference)).cloned().collect(),
+        left: gone.filter(|reference| !is(reference)).cloned().collect(),
+    }
+}
+
+fn difference(name: &'static str, pairs: &[(f64, f64)], is_primary: bool) -> Difference {
     let n = pairs.len().max(1) as f64;
+    let (before, now): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let differences: Vec<f64> = pairs.iter().map(|(before, now)| now - before).collect();
-    let sum = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;
-    (sum(|pair| pair.0), sum(|pair| pair.1), sign_flip(&differences, SEED))
+    Difference {
+        name,
+        before: before.iter().sum::<f64>() / n,
+        now: now.iter().sum::<f64>() / n,
+        interval: difference_interval(&before, &now, SEED),
+        changed: differences.iter().filter(|difference| **difference != 0.0).count(),
+        test: is_primary.then(|| sign_flip(&differences, SEED)).flatten(),
+    }
 }

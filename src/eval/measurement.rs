@@ -1,11 +1,13 @@
 //! Measuring a retriever on a question set, in process, from traces.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::judgments::{Judgments, Place, Standing};
 use super::labels::Label;
 use super::measures::{self, Combine, Measure};
+use super::noise::{Evidence, Relation};
 use super::questions::{Question, QuestionSet};
-use super::units::Units;
+use super::units::{self, Units};
 use crate::access::Scope;
 use crate::error::Result;
 use crate::index::{Filter, Index};
@@ -31,6 +33,9 @@ pub const RANKING_MEASURES: [&str; 10] = [
 
 /// The name under which the estimated size of the context is reported.
 pub const TOKENS: &str = "prompt_tokens";
+
+/// Characters of a block that a list of noise shows.
+const EXCERPT_CHARS: usize = 60;
 
 /// What is varied in a run; everything else is the searcher's settings.
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,6 +85,12 @@ pub struct Measured {
     pub tokens: usize,
     /// Needed evidence that did not arrive.
     pub losses: Vec<Loss>,
+    /// Evidence groups, all of which are needed.
+    pub groups: usize,
+    /// The documents that hold the evidence, by id.
+    pub documents: Vec<String>,
+    /// What was found at every stage that ran, in the order of the pipeline.
+    pub stages: Vec<AtStage>,
     /// The reranked list, folded to units: what the field's measures saw.
     pub ranking: Vec<(String, f64)>,
     /// The reranked list as rows, before min-score.
@@ -99,6 +110,24 @@ pub struct Supplied {
     pub score: f64,
     /// Its estimated tokens.
     pub tokens: usize,
+    /// Whether it answers, in part or in whole.
+    pub relevant: bool,
+    /// Its relation to the evidence when it does not answer; `None` too where nothing can be scored
+    /// and in sets that judge documents.
+    pub relation: Option<Relation>,
+    /// The beginning of its best passage, on one line.
+    pub excerpt: String,
+}
+
+/// What the list of one stage held of the evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtStage {
+    /// The stage.
+    pub name: &'static str,
+    /// Evidence groups with a unit in its list.
+    pub covered: usize,
+    /// The place of the first relevant unit, from 1; `None` when there is none.
+    pub rank: Option<usize>,
 }
 
 /// An evidence group of which nothing arrived.
@@ -123,6 +152,37 @@ impl Measured {
     /// The value called `name`.
     pub fn value(&self, name: &str) -> Option<f64> {
         self.values.get(name).copied().flatten()
+    }
+
+    /// Blocks that arrived and answer, each unit counted once.
+    pub fn relevant_units(&self) -> usize {
+        self.distinct(|block| block.relevant)
+    }
+
+    /// Blocks that name a unit which an earlier block has named already: they count once.
+    pub fn duplicates(&self) -> usize {
+        self.supplied.len() - self.distinct(|_| true)
+    }
+
+    fn distinct(&self, wanted: impl Fn(&Supplied) -> bool) -> usize {
+        let units = self.supplied.iter().filter(|block| wanted(block)).map(|block| &block.unit);
+        units.collect::<BTreeSet<_>>().len()
+    }
+
+    /// Estimated tokens of the blocks that answer.
+    pub fn tokens_relevant(&self) -> usize {
+        self.supplied.iter().filter(|block| block.relevant).map(|block| block.tokens).sum()
+    }
+
+    /// The share of the `k` blocks that could have arrived which did and answer, `0.0..=1.0`: unlike
+    /// precision it does not rise when less is supplied.
+    pub fn precision_of_k(&self, k: usize) -> f64 {
+        (self.relevant_units() as f64 / k.max(1) as f64).min(1.0)
+    }
+
+    /// The share of the tokens handed over that answer, `0.0..=1.0`; 0 when nothing was.
+    pub fn precision_of_tokens(&self) -> f64 {
+        self.tokens_relevant() as f64 / self.tokens.max(1) as f64
     }
 
     /// Whether something answers it.
@@ -179,13 +239,16 @@ pub fn measure(
     let mut questions = Vec::with_capacity(set.questions.len());
     let mut first_us = 0.0;
     for question in &set.questions {
-        let request = request(index, settings, question, options, scope_of(question)?)?;
+        let scope = scope_of(question)?;
+        let question = &readable(index, question, &scope)?;
+        let request = request(index, settings, question, options, scope)?;
         if questions.is_empty() {
             first_us = retriever.retrieve(&request)?.trace.total_us;
         }
         let outcome = retriever.retrieve(&request)?;
         let scorer = Scorer {
             units: Units::new(index.passages(), &question.judgments, set.by_document)?,
+            by_document: set.by_document,
             index,
             context: &context_measures,
             ranking: &ranking_measures,
@@ -200,6 +263,54 @@ pub fn measure(
         labels: Vec::new(),
         first_us,
     })
+}
+
+/// Why a question is not scored whose asker may not read the evidence.
+pub const CLOSED: &str = "permission";
+
+/// Restricts every question of `set` to what its asker may read, as [`measure`] does, for whoever runs
+/// the questions otherwise.
+pub fn keep_readable(
+    index: &Index,
+    set: &mut QuestionSet,
+    scope_of: &dyn Fn(&Question) -> Result<Scope>,
+) -> Result<()> {
+    for question in &mut set.questions {
+        let scope = scope_of(question)?;
+        *question = readable(index, question, &scope)?.into_owned();
+    }
+    Ok(())
+}
+
+/// The question as far as its asker can get an answer: units that the asker may not read are taken
+/// out of the judgments, and without any of a group left it cannot be scored.
+fn readable<'q>(
+    index: &Index,
+    question: &'q Question,
+    scope: &Scope,
+) -> Result<std::borrow::Cow<'q, Question>> {
+    use std::borrow::Cow;
+    if !scope.is_restricted() {
+        return Ok(Cow::Borrowed(question));
+    }
+    let mut closed = BTreeSet::new();
+    for unit in question.judgments.units() {
+        let mut rows = units::rows(index.passages(), unit)?;
+        if !rows.any(|row| scope.readable().contains(row)) {
+            closed.insert(unit);
+        }
+    }
+    if closed.is_empty() {
+        return Ok(Cow::Borrowed(question));
+    }
+    let judgments =
+        question.judgments.mapped(|unit| (!closed.contains(unit)).then(|| unit.to_owned()));
+    let unscoreable = match &judgments {
+        Some(_) => question.unscoreable.clone(),
+        None => Some(CLOSED.to_owned()),
+    };
+    let judgments = judgments.unwrap_or_default();
+    Ok(Cow::Owned(Question { judgments, unscoreable, ..question.clone() }))
 }
 
 /// The request that asks `question` within `scope` and its own filter.
@@ -227,20 +338,55 @@ pub fn request(
 
 struct Scorer<'s> {
     units: Units<'s>,
+    by_document: bool,
     index: &'s Index,
     context: &'s [Box<dyn Measure>],
     ranking: &'s [Box<dyn Measure>],
 }
 
 impl Scorer<'_> {
+    fn stages(&self, judgments: &Judgments, outcome: &Outcome) -> Result<Vec<AtStage>> {
+        let mut stages = Vec::new();
+        for stage in outcome.trace.stages.iter().filter(|stage| stage.ran()) {
+            // The first stage has the question alone.
+            if stage.name == "embed" {
+                continue;
+            }
+            let units = self.units.fold(stage.list.iter().map(|scored| scored.row))?;
+            let units: Vec<&str> = units.iter().map(String::as_str).collect();
+            let places = judgments.walk(&units);
+            stages.push(AtStage {
+                name: stage.name,
+                covered: places.iter().map(|place| place.newly_covered).sum(),
+                rank: places.iter().position(Place::is_relevant).map(|at| at + 1),
+            });
+        }
+        Ok(stages)
+    }
+
     fn score(&self, question: &Question, outcome: &Outcome) -> Result<Measured> {
+        let judgments = &question.judgments;
+        let by_document = self.by_document;
+        let passages = self.index.passages();
+        let evidence = (question.unscoreable.is_none() && !by_document)
+            .then(|| Evidence::of(passages, judgments))
+            .transpose()?;
         let mut supplied = Vec::with_capacity(outcome.context.len());
         for block in &outcome.context {
+            let unit = self.units.of(block.row)?;
+            let relevant = judgments.standing(&unit) == Standing::Relevant;
+            let relation = match &evidence {
+                Some(evidence) if !relevant => Some(evidence.relation(block.block)?),
+                _ => None,
+            };
             supplied.push(Supplied {
-                reference: self.index.passages().block_reference(block.block)?.to_string(),
-                unit: self.units.of(block.row)?,
+                reference: passages.block_reference(block.block)?.to_string(),
+                unit,
                 score: block.score,
                 tokens: block.tokens,
+                relevant,
+                relation,
+                excerpt: excerpt(passages.passage_text(&passages.passage(block.row)?)?),
             });
         }
         let reranked = outcome.trace.stage("rerank").map_or(&[][..], |stage| &stage.list).to_vec();
@@ -276,11 +422,21 @@ impl Scorer<'_> {
             supplied,
             values,
             losses,
+            groups: judgments.groups().len(),
+            documents: evidence.map_or_else(Vec::new, |evidence| evidence.documents()),
+            stages: self.stages(judgments, outcome)?,
             ranking,
             reranked,
             times_us,
         })
     }
+}
+
+/// The first characters of a text, on one line.
+fn excerpt(text: &str) -> String {
+    let flat: Vec<&str> = text.split_whitespace().take(EXCERPT_CHARS).collect();
+    let cut: String = flat.join(" ").chars().take(EXCERPT_CHARS).collect();
+    cut.trim_end().to_owned()
 }
 
 fn losses(question: &Question, context: &[&str], ranking: &[(String, f64)]) -> Vec<Loss> {

@@ -104,6 +104,31 @@ fn exists(passages: &PassageStore, unit: &Unit) -> Result<bool> {
     Ok(false)
 }
 
+/// The rows of the unit called `name`; none when it does not exist.
+pub fn rows(passages: &PassageStore, name: &str) -> Result<std::ops::Range<u32>> {
+    let Some(unit) = parse(passages, name)? else { return Ok(std::ops::Range::default()) };
+    let Some(document) = passages.find(unit.document())? else {
+        return Ok(std::ops::Range::default());
+    };
+    let record = passages.document(document)?;
+    let mut rows: Option<std::ops::Range<u32>> = None;
+    for number in record.first_block..record.first_block + record.blocks {
+        let block = passages.block(number)?;
+        let own = match &unit {
+            Unit::Document(_) => block.first_row..block.first_row + block.passages,
+            Unit::Block(own) if own.block == block.number => {
+                block.first_row..block.first_row + block.passages
+            }
+            Unit::Passage(own) if own.block.block == block.number => {
+                block.first_row + own.passage..block.first_row + own.passage + 1
+            }
+            Unit::Block(_) | Unit::Passage(_) => continue,
+        };
+        rows = Some(rows.map_or(own.start, |rows| rows.start)..own.end);
+    }
+    Ok(rows.unwrap_or_default())
+}
+
 /// Every block reference of the index, for suggestions.
 pub fn all_blocks(passages: &PassageStore) -> Result<Vec<String>> {
     let mut names = Vec::new();

@@ -4,8 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::MeasureReport;
 use super::labels::labels_json;
+use super::tables::{noise, stage_names};
+use crate::eval::bootstrap::{SEED, mean_interval};
 use crate::eval::measurement::{CONTEXT_MEASURES, Measured, Measurement, RANKING_MEASURES, TOKENS};
-use crate::eval::statistics::percentile;
+use crate::eval::statistics::{percentile, wilson};
 
 /// One object: receipt, corpus, sets, and the timings apart from what is byte-identical.
 pub fn measure_json(report: &MeasureReport<'_>) -> Value {
@@ -18,12 +20,13 @@ pub fn measure_json(report: &MeasureReport<'_>) -> Value {
             "passages": manifest.passages,
             "fingerprint": manifest.fingerprint,
         },
-        "sets": report.sets.iter().map(|set| set_json(set, report.show_questions)).collect::<Vec<_>>(),
+        "sets": report.sets.iter().map(|set| set_json(set, report)).collect::<Vec<_>>(),
         "timing": report.sets.iter().map(timing_json).collect::<Vec<_>>(),
     })
 }
 
-fn set_json(set: &Measurement, show_questions: bool) -> Value {
+fn set_json(set: &Measurement, report: &MeasureReport<'_>) -> Value {
+    let show_questions = report.show_questions;
     let scored = set.scored(None).count();
     let unscoreable: Vec<Value> = set
         .questions
@@ -34,6 +37,7 @@ fn set_json(set: &Measurement, show_questions: bool) -> Value {
     let kinds: Vec<Value> = set
         .kinds()
         .into_iter()
+        .filter(|_| report.show_kinds)
         .map(|kind| {
             json!({
                 "kind": kind,
@@ -52,6 +56,10 @@ fn set_json(set: &Measurement, show_questions: bool) -> Value {
         "unscoreable_questions": unscoreable,
         "labels": labels_json(set, show_questions),
         "means": means(set, None),
+        "intervals": intervals(set),
+        "supplied": supplied(set, report.settings.k),
+        "stages": stages(set),
+        "noise": noise_json(set),
         "by_kind": kinds,
         "per_question": shown.map(question_json).collect::<Vec<_>>(),
     })
@@ -63,11 +71,75 @@ fn means(set: &Measurement, kind: Option<&str>) -> Value {
     Value::Object(means.collect::<Map<_, _>>())
 }
 
+/// The 95 % interval of each mean that has one: Wilson's for hits, the Bayesian bootstrap's else.
+fn intervals(set: &Measurement) -> Value {
+    let names = CONTEXT_MEASURES.into_iter().chain(RANKING_MEASURES);
+    let all = names.filter_map(|name| {
+        let values = set.values(name, None);
+        let hits = values.iter().filter(|value| **value > 0.0).count();
+        let interval =
+            if name == "hit" { wilson(hits, values.len()) } else { mean_interval(&values, SEED) };
+        Some((name.to_owned(), json!(interval?)))
+    });
+    Value::Object(all.collect::<Map<_, _>>())
+}
+
+/// What the means of the context leave open: a context of nothing, blocks that repeat a unit, and the
+/// two other denominators of precision.
+fn supplied(set: &Measurement, k: usize) -> Value {
+    let n = set.scored(None).count().max(1) as f64;
+    let mean = |of: &dyn Fn(&Measured) -> f64| set.scored(None).map(of).sum::<f64>() / n;
+    json!({
+        "empty": set.scored(None).filter(|question| question.supplied.is_empty()).count(),
+        "duplicates": set.scored(None).map(Measured::duplicates).sum::<usize>(),
+        "missed": set.scored(None).filter(|question| question.value("rank").is_none()).count(),
+        "mrr": mean(&|question| question.value("rank").map_or(0.0, f64::recip)),
+        "precision_of_k": mean(&|question| question.precision_of_k(k)),
+        "precision_of_tokens": mean(&Measured::precision_of_tokens),
+    })
+}
+
+fn stages(set: &Measurement) -> Value {
+    let names = stage_names(set).into_iter();
+    let all = names.map(|name| {
+        let found = set.scored(None).flat_map(|q| q.stages.iter().filter(move |s| s.name == name));
+        let (hits, covered) = found.fold((0, 0), |(hits, covered), stage| {
+            (hits + usize::from(stage.rank.is_some()), covered + stage.covered)
+        });
+        json!({ "name": name, "hits": hits, "groups_covered": covered })
+    });
+    json!({
+        "n": set.scored(None).count(),
+        "groups": set.scored(None).map(|question| question.groups).sum::<usize>(),
+        "stages": all.collect::<Vec<_>>(),
+    })
+}
+
+fn noise_json(set: &Measurement) -> Value {
+    let all = noise(set).into_iter().map(|(relation, noise)| {
+        json!({
+            "relation": relation,
+            "blocks": noise.blocks,
+            "tokens": noise.tokens,
+            "questions": noise.questions,
+        })
+    });
+    all.collect()
+}
+
 fn question_json(question: &Measured) -> Value {
     let supplied: Vec<Value> = question
         .supplied
         .iter()
-        .map(|block| json!({ "reference": block.reference, "score": block.score, "tokens": block.tokens }))
+        .map(|block| {
+            json!({
+                "reference": block.reference,
+                "score": block.score,
+                "tokens": block.tokens,
+                "relevant": block.relevant,
+                "relation": block.relation,
+            })
+        })
         .collect();
     let lost: Vec<Value> = question
         .losses
@@ -94,6 +166,15 @@ fn question_json(question: &Measured) -> Value {
         "tokens": question.tokens,
         "supplied": supplied,
         "lost": lost,
+        "standing_miss": question.standing_miss,
+        "groups": question.groups,
+        "duplicates": question.duplicates(),
+        "tokens_relevant": question.tokens_relevant(),
+        "stages": question
+            .stages
+            .iter()
+            .map(|stage| json!({ "name": stage.name, "covered": stage.covered, "rank": stage.rank }))
+            .collect::<Vec<_>>(),
         "measures": question.values,
     })
 }

@@ -2,19 +2,36 @@
 
 use std::fmt::Write as _;
 
+use super::fold::folded;
 use super::labels::labels_text;
 use super::measure_json::times;
-use super::{MeasureReport, counted};
-use crate::eval::bootstrap::{SEED, mean_interval};
-use crate::eval::measurement::{Loss, Measured, Measurement, TOKENS};
-use crate::eval::statistics::{percentile, wilson};
+use super::tables::{kinds_text, noise_text, stages_text};
+use super::{MeasureReport, counted, numbers};
+use crate::eval::compare::CHANGES_MIN;
+use crate::eval::measurement::{Loss, Measured, Measurement, RANKING_MEASURES, TOKENS};
+use crate::eval::statistics::percentile;
 use crate::text::ESTIMATOR;
 
 /// Fewest values for which a 95th percentile has an upper limit at all.
 const P95_VALUES_MIN: usize = 59;
 
-/// The report without its timings: byte-identical on a rerun. A `summary` has no line a question.
-pub fn measure_text(report: &MeasureReport<'_>, summary: bool) -> String {
+/// Columns from which a question's line shows its kinds.
+const WIDE: usize = 88;
+
+/// What a report for people shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown {
+    /// A line for each question, with the evidence that did not arrive; always off where the report
+    /// says that questions are not to be shown.
+    pub questions: bool,
+    /// Every superfluous block with its score, its relation to the evidence and its beginning.
+    pub noise: bool,
+    /// The most characters in a line, at least 40; a single word may be longer.
+    pub columns: usize,
+}
+
+/// The report without its timings: byte-identical on a rerun.
+pub fn measure_text(report: &MeasureReport<'_>, shown: Shown) -> String {
     let mut out = String::new();
     let m = report.manifest;
     let _ = writeln!(
@@ -26,21 +43,15 @@ pub fn measure_text(report: &MeasureReport<'_>, summary: bool) -> String {
         short(&m.fingerprint),
         short(&m.digest)
     );
-    let s = report.settings;
-    let mode = format!("{:?}", report.receipt.mode).to_lowercase();
-    let _ = writeln!(
-        out,
-        "settings    {mode}, k {}, window {} tokens, min-score {}, depth {}",
-        s.k, s.window_tokens, s.min_score, s.depth
-    );
+    let _ = writeln!(out, "settings    {}", report.receipt.settings_line());
     for set in &report.sets {
-        set_text(&mut out, set, report, summary);
+        set_text(&mut out, set, report, shown);
     }
     let _ = writeln!(out, "\nreceipt     {}", short(&report.receipt.id));
-    out
+    folded(&out, shown.columns)
 }
 
-fn set_text(out: &mut String, set: &Measurement, report: &MeasureReport<'_>, summary: bool) {
+fn set_text(out: &mut String, set: &Measurement, report: &MeasureReport<'_>, shown: Shown) {
     let scored = set.scored(None).count();
     let left = set.questions.len() - scored;
     let _ = write!(
@@ -55,21 +66,30 @@ fn set_text(out: &mut String, set: &Measurement, report: &MeasureReport<'_>, sum
     out.push('\n');
     labels_text(out, set, report.show_questions);
     out.push('\n');
-    if report.show_questions && !summary {
-        questions_text(out, set);
+    let each = shown.questions && report.show_questions;
+    if each {
+        questions_text(out, set, shown.columns);
     }
-    kinds_text(out, set);
-    means_text(out, set);
-    if report.show_questions && !summary {
+    if report.show_kinds {
+        kinds_text(out, set, shown.columns);
+    }
+    means_text(out, set, report);
+    if scored > 0 {
+        stages_text(out, set);
+        noise_text(out, set, shown.noise && report.show_questions);
+        can_it_tell(out, set);
+    }
+    if each {
         losses_text(out, set, report);
     } else if !report.show_questions {
         let missed = set.scored(None).filter(|question| !question.losses.is_empty()).count();
         let _ = writeln!(
             out,
-            "  missed     evidence lost for {}; `--reveal` names them",
+            "  missed      evidence lost for {} of {scored}; `--reveal` names them",
             counted(missed, "question")
         );
     }
+    standing_text(out, set, report.show_questions);
 }
 
 /// `1 calculation, 2 clarification`.
@@ -82,25 +102,29 @@ fn reasons(set: &Measurement) -> String {
     groups.join(", ")
 }
 
-fn questions_text(out: &mut String, set: &Measurement) {
-    let width = set.questions.iter().map(|q| q.id.chars().count()).max().unwrap_or(0).clamp(8, 28);
-    let kind_width =
-        set.questions.iter().map(|q| q.kinds.join(", ").len()).max().unwrap_or(0).clamp(4, 28);
+fn questions_text(out: &mut String, set: &Measurement, columns: usize) {
+    let wide = columns >= WIDE;
+    let longest = set.questions.iter().map(|q| q.id.chars().count()).max().unwrap_or(0);
+    let width = longest.clamp(8, if wide { 28 } else { columns.saturating_sub(36).clamp(8, 28) });
+    let kinds = |question: &Measured| {
+        if wide { question.kinds.join(", ") } else { String::new() }
+    };
+    let longest = set.questions.iter().map(|q| kinds(q).chars().count()).max().unwrap_or(0);
+    let kind_width = if wide { longest.clamp(4, 28) } else { 0 };
+    let (kind, gap) = if wide { ("kind", "  ") } else { ("", "") };
     let _ = writeln!(
         out,
-        "  {:width$}  {:kind_width$}  hit  recall  precision  rank  tokens",
-        "question", "kind"
+        "  {:width$}  {kind:kind_width$}{gap}hit  recall  prec.  rank  tokens",
+        "question"
     );
     for question in &set.questions {
-        let kinds = question.kinds.join(", ");
-        let _ = write!(out, "  {:width$}  {kinds:kind_width$}  ", question.id);
+        let id = shortened(&question.id, width);
+        let _ = write!(out, "  {id:width$}  {:kind_width$}{gap}", kinds(question));
         if let Some(reason) = &question.unscoreable {
             let blocks = counted(question.supplied.len(), "block");
-            let _ = writeln!(
-                out,
-                "  -       -          -     -  {:6}  not scored: {reason}; {blocks} handed over",
-                question.tokens
-            );
+            let (tokens, pad) = (question.tokens, 4 + width);
+            let _ = writeln!(out, "  -       -      -     -  {tokens:6}");
+            let _ = writeln!(out, "{:pad$}not scored: {reason}; {blocks} handed over", "");
             continue;
         }
         let value = |name: &str| question.value(name).unwrap_or(0.0);
@@ -108,7 +132,7 @@ fn questions_text(out: &mut String, set: &Measurement) {
             question.value("rank").map_or_else(|| "none".to_owned(), |rank| format!("{rank:.0}"));
         let _ = writeln!(
             out,
-            "{:3.0}  {:6.2}  {:9.2}  {rank:>4}  {:6}",
+            "{:3.0}  {:6.2}  {:5.2}  {rank:>4}  {:6}",
             value("hit"),
             value("recall"),
             value("precision"),
@@ -118,103 +142,94 @@ fn questions_text(out: &mut String, set: &Measurement) {
     out.push('\n');
 }
 
-fn kinds_text(out: &mut String, set: &Measurement) {
-    let kinds = set.kinds();
-    if kinds.is_empty() {
-        return;
+/// `text` in at most `width` characters, cut with an ellipsis.
+pub(super) fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
     }
-    let width = kinds.iter().map(|kind| kind.len()).max().unwrap_or(0).max(7);
-    let _ = writeln!(
-        out,
-        "  {:width$}   n       hit  95 %        recall  precision  tokens",
-        "by kind"
-    );
-    for kind in &kinds {
-        let n = set.scored(Some(kind)).count();
-        let hits = set.values("hit", Some(kind)).iter().filter(|hit| **hit > 0.0).count();
-        let mean = |name: &str| set.mean(name, Some(kind)).unwrap_or(0.0);
-        let _ = writeln!(
-            out,
-            "  {kind:width$}  {n:2}  {:>8}  {:10}  {:6.2}  {:9.2}  {:6.0}",
-            format!("{hits} of {n}"),
-            wilson(hits, n).map_or_else(String::new, |i| percent(i.low, i.high)),
-            mean("recall"),
-            mean("precision"),
-            mean(TOKENS)
-        );
-    }
-    if ranges_overlap(set, &kinds) {
-        let _ = writeln!(out, "  {:width$}  ranges overlap: no kind is better than another", "");
-    }
-    out.push('\n');
+    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
 }
 
-fn ranges_overlap(set: &Measurement, kinds: &[&str]) -> bool {
-    let ranges: Vec<_> = kinds
-        .iter()
-        .filter_map(|kind| {
-            let hits = set.values("hit", Some(kind));
-            wilson(hits.iter().filter(|hit| **hit > 0.0).count(), hits.len())
-        })
-        .collect();
-    let low = ranges.iter().map(|range| range.low).fold(0.0, f64::max);
-    ranges.len() > 1 && ranges.iter().all(|range| range.high >= low)
-}
-
-fn percent(low: f64, high: f64) -> String {
-    format!("{:.0} to {:.0}", low * 100.0, high * 100.0)
-}
-
-fn means_text(out: &mut String, set: &Measurement) {
+fn means_text(out: &mut String, set: &Measurement, report: &MeasureReport<'_>) {
     let n = set.scored(None).count();
     if n == 0 {
         let _ = writeln!(out, "  no question can be scored, so there is nothing to average");
         return;
     }
-    let hits = set.values("hit", None).iter().filter(|hit| **hit > 0.0).count();
-    let range = wilson(hits, n).map_or_else(String::new, |i| percent(i.low, i.high));
-    let _ = writeln!(out, "  hit        {hits} of {n}   95 %: {range}");
-    for name in ["recall", "precision"] {
-        let values = set.values(name, None);
-        let mean = set.mean(name, None).unwrap_or(0.0);
-        let range = mean_interval(&values, SEED)
-            .map_or_else(String::new, |i| format!("   95 %: {:.2} to {:.2}", i.low, i.high));
-        let _ = writeln!(out, "  {name:9}  {mean:.2} over {n}{range}");
-    }
+    let (hits, range) = numbers::hits(set, None);
+    let _ = writeln!(out, "  hit         {:16} 95 %: {range}", format!("{hits} of {n}"));
+    let line = |out: &mut String, name: &str, values: &[f64], what: &str| {
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let range = numbers::range(values);
+        let value = format!("{mean:.2} (n {})", values.len());
+        let line = format!("  {name:10}  {value:16} {:20}{what}", format!("95 %: {range}"));
+        let _ = writeln!(out, "{}", line.trim_end());
+    };
+    line(out, "recall", &set.values("recall", None), "");
+    let sums = |of: fn(&Measured) -> usize| set.scored(None).map(of).sum::<usize>();
+    let empty = sums(|question| usize::from(question.supplied.is_empty()));
+    let what = format!(
+        "of what was supplied; {}, {empty} with nothing supplied",
+        counted(sums(Measured::duplicates), "duplicate")
+    );
+    line(out, "precision", &set.values("precision", None), &what);
+    let k = report.settings.k;
+    let of_k: Vec<f64> = set.scored(None).map(|q| q.precision_of_k(k)).collect();
+    line(out, "", &of_k, &format!("of k, {k}"));
+    let of_tokens: Vec<f64> = set.scored(None).map(Measured::precision_of_tokens).collect();
+    line(out, "", &of_tokens, "of the tokens");
     let ranks = set.values("rank", None);
     let mean =
         set.mean("rank", None).map_or_else(|| "none".to_owned(), |rank| format!("{rank:.2}"));
-    let mrr = set.mean("mrr", None).unwrap_or(0.0);
     let _ = writeln!(
         out,
-        "  rank       {mean} over {}, {} missed; MRR {mrr:.2} over {n}",
-        counted(ranks.len(), "hit"),
+        "  rank        {:16} {} missed",
+        format!("{mean} (n {})", ranks.len()),
         n - ranks.len()
     );
+    let reciprocal: Vec<f64> =
+        set.scored(None).map(|q| q.value("rank").map_or(0.0, f64::recip)).collect();
+    line(out, "MRR", &reciprocal, "of what was supplied");
+    prompt_text(out, set);
+    let _ = writeln!(
+        out,
+        "  ranking     before min-score and window, to depth {}",
+        report.settings.depth
+    );
+    for name in RANKING_MEASURES {
+        let values = set.values(name, None);
+        let mean = set.mean(name, None).unwrap_or(0.0);
+        let value = format!("{mean:.3} (n {})", values.len());
+        let _ = writeln!(out, "  {name:10}  {value:16} 95 %: {}", numbers::range(&values));
+    }
+}
+
+fn prompt_text(out: &mut String, set: &Measurement) {
     let tokens = set.values(TOKENS, None);
+    let n = tokens.len();
     let largest = tokens.iter().copied().fold(0.0, f64::max);
     let mean = set.mean(TOKENS, None).unwrap_or(0.0);
+    let p95 = match percentile(&tokens, 0.95) {
+        Some(p) if n >= P95_VALUES_MIN => format!("p95 {:.0}", p.value),
+        _ => format!("p95 unknown under {P95_VALUES_MIN} values"),
+    };
     let _ = writeln!(
         out,
-        "  prompt     {mean:.0} tokens mean, {largest:.0} largest, by estimate {ESTIMATOR}"
+        "  prompt      {:16} largest {largest:.0}, {p95}; tokens of the context alone, by estimate {ESTIMATOR}",
+        format!("{mean:.0} (n {n})")
     );
-    let value = |name: &str| set.mean(name, None).unwrap_or(0.0);
+}
+
+/// What the set can show at best.
+fn can_it_tell(out: &mut String, set: &Measurement) {
+    let failing = set.scored(None).filter(|q| q.value("hit") != Some(1.0)).count();
+    let verdict = if failing < CHANGES_MIN { ", so it cannot show a gain" } else { "" };
     let _ = writeln!(
         out,
-        "  ranking    nDCG@10 {:.3}  recall@10 {:.3}  recall@100 {:.3}  MAP {:.3}  P@5 {:.3}",
-        value("ndcg@10"),
-        value("recall@10"),
-        value("recall@100"),
-        value("map"),
-        value("p@5")
-    );
-    let _ = writeln!(
-        out,
-        "             success@5 {:.3}  R-precision {:.3}  bpref {:.3}  judged@10 {:.3}",
-        value("success@5"),
-        value("rprec"),
-        value("bpref"),
-        value("judged@10")
+        "  can it tell?  a gain in hits needs {CHANGES_MIN} questions that change, all one way; failing \
+         now: {failing}{verdict}"
     );
 }
 
@@ -228,10 +243,40 @@ fn losses_text(out: &mut String, set: &Measurement, report: &MeasureReport<'_>) 
     }
     out.push_str("\n  evidence that did not arrive\n");
     for (question, loss) in lost {
-        let _ = writeln!(out, "  {}  {}", question.id, loss_text(loss, report));
-        if let Some(cause) = &question.standing_miss {
-            let _ = writeln!(out, "  {}  known and kept: {cause}", " ".repeat(question.id.len()));
-        }
+        let stale = set.labels.iter().any(|label| {
+            label.is_stale() && label.question == question.id && loss.units.contains(&label.unit)
+        });
+        let stale = if stale { "; its label is stale" } else { "" };
+        let _ = writeln!(out, "  {}  {}{stale}", question.id, loss_text(loss, report));
+    }
+}
+
+/// The misses that are known and kept, and those of them that are none any more.
+fn standing_text(out: &mut String, set: &Measurement, show_questions: bool) {
+    let known: Vec<(&Measured, &String)> =
+        set.scored(None).filter_map(|q| Some((q, q.standing_miss.as_ref()?))).collect();
+    if known.is_empty() {
+        return;
+    }
+    let arrives = |question: &Measured| question.losses.is_empty();
+    let now = known.iter().filter(|(question, _)| arrives(question)).count();
+    let _ = write!(
+        out,
+        "\n  standing    {} known and kept",
+        counted(known.len(), "miss").replace("misss", "misses")
+    );
+    if !show_questions {
+        out.push('\n');
+        return;
+    }
+    let _ = writeln!(out, "; arriving now: {now}");
+    for (question, cause) in known {
+        let what = if arrives(question) {
+            "ARRIVES NOW, find out why before the mark is taken away"
+        } else {
+            "still missed"
+        };
+        let _ = writeln!(out, "  {}  {what}: {cause}", question.id);
     }
 }
 
@@ -272,7 +317,7 @@ pub(super) fn ordinal(n: usize) -> String {
 }
 
 /// n, p50 and p95 of every stage and of the total: no part of what is byte-identical.
-pub fn timing_text(set: &Measurement) -> String {
+pub fn timing_text(set: &Measurement, columns: usize) -> String {
     let mut out = String::new();
     let n = set.questions.len();
     let _ = writeln!(
@@ -293,10 +338,10 @@ pub fn timing_text(set: &Measurement) -> String {
             "  p95 of {n} values has no upper limit; {P95_VALUES_MIN} are the fewest that do"
         );
     }
-    out
+    folded(&out, columns)
 }
 
-fn short(hash: &str) -> &str {
+pub(super) fn short(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
 

@@ -6,24 +6,32 @@ mod html;
 mod junit;
 mod check_text;
 mod judge_text;
+mod compare_text;
+mod csv;
+mod fold;
 mod labels;
 mod latency;
 mod markdown;
 mod measure_json;
 mod measure_text;
+mod numbers;
 mod receipt;
 mod scorecard;
+mod tables;
 
 pub use adoption::{AdoptionReport, adoption_json, adoption_text};
 pub use cases::{Case, Outcome as CaseOutcome, of_check, of_leakage, of_questions, of_scorecard};
 pub use check_text::check_text;
+pub use compare_text::compare_text;
+pub use csv::measure_csv;
+pub use fold::folded;
 pub use html::{Arrived, Drill, Page, Quality, Rung, html};
 pub use judge_text::{calibration_permits, calibration_summary, calibration_table};
 pub use junit::{annotations, junit};
 pub use latency::{LatencyReport, latency_json, latency_text, time};
 pub use markdown::markdown;
 pub use measure_json::measure_json;
-pub use measure_text::{measure_text, timing_text};
+pub use measure_text::{Shown, measure_text, timing_text};
 pub use receipt::Receipt;
 pub use scorecard::{scorecard_json, scorecard_text};
 
@@ -44,6 +52,8 @@ pub struct MeasureReport<'r> {
     pub sets: Vec<Measurement>,
     /// Whether single questions are shown: always for development, on request for held-out.
     pub show_questions: bool,
+    /// Whether results by kind are shown: a kind of one question shows that question.
+    pub show_kinds: bool,
     /// What the numbers depend on.
     pub receipt: Receipt,
 }

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
+use crate::eval::bootstrap::SEED;
 use crate::format::Manifest;
 use crate::search::{Mode, Settings};
 
 /// Version of the definitions of the measures: raised when one changes its value.
-const DEFINITIONS: u32 = 1;
+const DEFINITIONS: u32 = 2;
 
 /// Everything that decides the numbers of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,6 +30,8 @@ pub struct Receipt {
     pub code: String,
     /// Version of the measures' definitions.
     pub definitions: u32,
+    /// The seed of every interval and test.
+    pub seed: u64,
     /// BLAKE3 over all of the above; equal receipts, equal numbers.
     pub id: String,
 }
@@ -52,10 +55,21 @@ impl Receipt {
             model: manifest.embedder.clone(),
             code: env!("CARGO_PKG_VERSION").to_owned(),
             definitions: DEFINITIONS,
+            seed: SEED,
             id: String::new(),
         };
         let text = serde_json::to_string(&receipt).unwrap_or_default();
         receipt.id = blake3::hash(text.as_bytes()).to_hex().to_string();
         receipt
+    }
+
+    /// The settings that a reader asks for first, in a line.
+    pub fn settings_line(&self) -> String {
+        let s = &self.settings;
+        let mode = format!("{:?}", self.mode).to_lowercase();
+        format!(
+            "{mode}, k {}, window {} tokens, min-score {}, depth {}",
+            s.k, s.window_tokens, s.min_score, s.depth
+        )
     }
 }

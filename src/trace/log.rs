@@ -31,6 +31,9 @@ pub struct Entry {
     pub question: String,
     /// Digest of the index that answered.
     pub index: String,
+    /// Fingerprint of the corpus that it was built from; `None` in a log of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corpus: Option<String>,
     /// Microseconds of every stage, in order. Another process may add stages of its own, such as
     /// `generate`.
     pub stages_us: Vec<(String, f64)>,
@@ -62,12 +65,19 @@ impl Entry {
             asker,
             question: question.to_owned(),
             index: index.to_owned(),
+            corpus: None,
             stages_us: stages.collect(),
             total_us: trace.total_us,
             context,
             tokens: None,
             failed: false,
         }
+    }
+
+    /// The same entry with the fingerprint of the corpus that was asked.
+    #[must_use]
+    pub fn of_corpus(self, fingerprint: &str) -> Self {
+        Self { corpus: Some(fingerprint.to_owned()), ..self }
     }
 
     /// The same with the estimated tokens of the context.
@@ -205,6 +215,16 @@ impl Entry {
     }
 }
 
+/// The entries of the log at `path` in the order of the file, each with its line from 1. Lines that are
+/// no entry are left out.
+pub fn numbered(path: &Path) -> Result<Vec<(u64, Entry)>> {
+    let text =
+        fs::read_to_string(path).map_err(|e| Error::reading("reading the usage log", path, e))?;
+    let lines = text.lines().enumerate();
+    let entry = |(at, line): (usize, &str)| Some((at as u64 + 1, serde_json::from_str(line).ok()?));
+    Ok(lines.filter_map(entry).filter(|(_, entry): &(u64, Entry)| entry.is_sound()).collect())
+}
+
 /// The stand-in for an asker's id: the same for the same id and key. Whoever knows the key, which is the
 /// project's path, can find out which of the ids they know it stands for: it hides names from readers
 /// of the log, not from the project's own people.
@@ -229,6 +249,10 @@ mod tests {
         let lines: Vec<Entry> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines, [entry.clone(), entry.clone()]);
+        entry.clone().of_corpus("f").append(&path, None).unwrap();
+        let found = numbered(&path).unwrap();
+        assert_eq!(found[0], (1, entry.clone()));
+        assert_eq!((found[2].0, found[2].1.corpus.as_deref()), (3, Some("f")));
         fs::write(&path, "{\"at_s\":").unwrap();
         entry.append(&path, None).unwrap();
         let text = fs::read_to_string(&path).unwrap();

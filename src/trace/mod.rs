@@ -37,6 +37,13 @@ pub struct StageTrace {
     pub list: Vec<Scored>,
 }
 
+impl StageTrace {
+    /// Whether it ran: one that did not says why in its note.
+    pub fn ran(&self) -> bool {
+        !self.note.starts_with("did not run")
+    }
+}
+
 /// A whole search.
 #[derive(Debug, Clone, PartialEq, Serialize, Default)]
 pub struct Trace {

@@ -74,6 +74,82 @@ fn promote() {
     s.run("measure --summary");
 }
 
+/// A failed request of the usage log becomes a development question, with what it came from.
+#[test]
+fn promote_from_log() {
+    let mut s = session!();
+    pumps(&s);
+    s.prepare("build");
+    assert_eq!(s.run("promote --from-log").code, 4);
+    s.edit("atlas.toml", "index =", "usage_log = \"usage.jsonl\"\nindex =");
+    s.prepare("search 'Does a seal whistle?'");
+    s.prepare("search 'Which way does the valve open'");
+    // The day on which they were asked must not depend on the day of this test.
+    let logged: Vec<String> = s
+        .read("usage.jsonl")
+        .lines()
+        .map(|line| {
+            let mut entry: serde_json::Value = serde_json::from_str(line).unwrap();
+            entry["at_s"] = serde_json::json!(1_764_500_000);
+            format!("{entry}\n")
+        })
+        .collect();
+    let logged = logged.concat();
+    s.write("usage.jsonl", &logged);
+    let first: serde_json::Value = serde_json::from_str(logged.lines().next().unwrap()).unwrap();
+    let manifest = s.prepare("measure --format json").stdout;
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!(first["corpus"], manifest["corpus"]["fingerprint"]);
+    s.run("promote --from-log");
+    let one = "promote dev-seal --from-log 1 --why 'no seal came' --who Kim";
+    assert_eq!(s.run(one).code, 4);
+    assert_eq!(s.run(&format!("{one} --kind tabel")).code, 4);
+    assert_eq!(s.run(&format!("{one} --kind table --relevant PUMP-22")).code, 4);
+    assert_eq!(s.run(&one.replace("--from-log 1", "--from-log 9 --kind table")).code, 4);
+    s.say("the words of a held-out question");
+    let valve = one.replace("--from-log 1", "--from-log 2 --kind table");
+    assert_eq!(s.run(&valve).code, 4);
+    assert!(!s.at("evals/ledger.jsonl").exists(), "something was written for nothing");
+    assert_eq!(s.run(&format!("{one} --kind table --relevant PUMP-2,PUMP-1")).code, 0);
+    let text = s.read("evals/development.yaml");
+    let tail = text.split_once("dev-seal").unwrap().1;
+    assert!(tail.contains(first["index"].as_str().unwrap()), "{tail}");
+    let lines: Vec<&str> = tail.lines().filter(|line| !line.contains("asked_at_s")).collect();
+    s.write("tail.txt", lines.join("\n"));
+    s.show("tail.txt", 20);
+    s.run_json("history --format json");
+    s.run("measure --summary -k 1");
+    s.say("without anything that answers it, it is listed and not scored");
+    let other = one.replace("dev-seal", "dev-open").replace("1 --why", "1 --kind table --why");
+    assert_eq!(s.run(&other).code, 0);
+    let measured = s.prepare("measure").stdout;
+    assert!(measured.contains("not scored: unlabelled; "), "{measured}");
+}
+
+/// The page that people read is what the ledger says, and nothing else.
+#[test]
+fn history() {
+    let mut s = session!();
+    s.bikes();
+    let page = std::fs::read_to_string(
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/HISTORY.md"),
+    )
+    .unwrap();
+    assert_eq!(s.prepare("history").stdout, page, "atlas history > evals/HISTORY.md");
+    s.write("atlas.toml", "corpus = \"docs\"\n");
+    pumps(&s);
+    s.run("history");
+    assert_eq!(s.run("history --note Title").code, 4);
+    assert_eq!(s.run("history --note '' --text ''").code, 4);
+    s.write("evals/ledger.jsonl", "");
+    s.prepare("promote ho-valve --why 'it was shown' --change 'stems of verbs' --who Kim");
+    s.write(
+        "evals/ledger.jsonl",
+        s.read("evals/ledger.jsonl").replace(&s.read("evals/ledger.jsonl")[26..36], "2026-12-01"),
+    );
+    s.run("history");
+}
+
 #[test]
 fn measure_compare() {
     let mut s = session!();
@@ -83,7 +159,8 @@ fn measure_compare() {
     assert_eq!(s.run("measure --summary --compare before.json").code, 0);
     s.say("a document was changed since");
     s.edit("docs/pump.md", "| F-12 | No oil |", "| F-13 | No oil |");
-    assert_eq!(s.run("measure --summary --compare before.json -k 1").code, 0);
+    assert_eq!(s.run("measure --summary --compare before.json -k 1").code, 4);
+    assert_eq!(s.run("measure --summary --compare before.json --across -k 1").code, 0);
     assert_eq!(s.run("measure --compare nowhere.json").code, 4);
     s.write("wrong.json", "{}");
     assert_eq!(s.run("measure --compare wrong.json").code, 4);
@@ -115,7 +192,18 @@ fn measure_exports_for_ragas() {
         "evals/development.yaml",
         format!("{}    reference: No oil.\n", s.read("evals/development.yaml")),
     );
-    s.run("measure --summary --export-ragas ragas.jsonl");
+    s.write(
+        "answers.jsonl",
+        "{\"id\": \"dev-code\", \"answer\": \"It has no oil.\", \"sources\": []}\n",
+    );
+    s.run("measure --summary --export-ragas ragas.jsonl --answers answers.jsonl");
+    s.show("ragas.jsonl.ids", 4);
+    s.say("answers that are none");
+    s.write("wrong.jsonl", "{\"id\": \"dev-code\"}\n");
+    assert_eq!(s.run("measure --summary --export-ragas x --answers wrong.jsonl").code, 4);
+    let one = "{\"id\": \"a\", \"answer\": \"b\"}\n";
+    s.write("wrong.jsonl", format!("{one}{one}"));
+    assert_eq!(s.run("measure --summary --export-ragas x --answers wrong.jsonl").code, 4);
     let text = s.read("ragas.jsonl");
     let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     s.write("keys.txt", super::json::shape(&first));

@@ -15,9 +15,17 @@ pub fn filter(text: &str, folders: &[&str]) -> String {
     }
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        out.push_str(&numbers(&keyed(&hashes(&dates(&moments(line))))));
+        out.push_str(&numbers(&keyed(&hashes(&moments(&days(line))))));
     }
     out
+}
+
+/// The day of a ledger's entry, which is the day of the test.
+fn days(line: &str) -> String {
+    const KEY: &str = "\"date\":\"";
+    let Some((before, after)) = line.split_once(KEY) else { return line.to_owned() };
+    let Some((_, rest)) = after.split_once('"') else { return line.to_owned() };
+    format!("{before}{KEY}[DAY]\"{}", days(rest))
 }
 
 /// Dates with a time of day, `2026-11-30 23:05:12 UTC`.
@@ -38,18 +46,6 @@ fn moments(line: &str) -> String {
         }
     }
     out
-}
-
-/// The day on which an entry of a ledger was written.
-fn dates(line: &str) -> String {
-    const KEY: &str = "\"date\":\"";
-    match line.split_once(KEY) {
-        Some((before, rest)) => match rest.split_once('"') {
-            Some((_, after)) => format!("{before}{KEY}[DATE]\"{after}"),
-            None => line.to_owned(),
-        },
-        None => line.to_owned(),
-    }
 }
 
 /// Runs of small hexadecimal digits of a hash's length.

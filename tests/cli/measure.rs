@@ -145,7 +145,7 @@ fn measure_subset() {
     s.run("measure --subset wrong.toml");
 }
 
-/// Totals and kinds of the held-out questions, and not one of them by name.
+/// Totals of the held-out questions, and not one of them by name.
 #[test]
 fn measure_held_out() {
     let mut s = session!();
@@ -171,7 +171,81 @@ fn measure_held_out_revealed() {
     pumps(&s);
     s.prepare("build");
     s.run("measure --held-out -k 1");
+    s.run("measure --held-out --by-kind -k 1");
     s.run("measure --held-out --reveal -k 1");
+    s.say("an equal receipt is the same look, and what it shows less is told already");
+    let ledger = s.read("evals/ledger.jsonl");
+    s.prepare("measure --held-out -k 1");
+    s.prepare("measure --held-out --by-kind -k 1");
+    assert_eq!(s.read("evals/ledger.jsonl"), ledger);
+    assert_eq!(ledger.lines().count(), 3);
+    s.say("a question that was shown as missed arrives with another setting");
+    let text = s.run("measure --held-out --summary -k 4").stdout;
+    assert!(text.contains("used up     ho-far was shown as missed"), "{text}");
+    assert!(text.contains("standing    1 miss known and kept"), "{text}");
+    s.run("measure --held-out --reveal --summary -k 4");
+}
+
+/// Every superfluous block with its relation to the evidence.
+#[test]
+fn measure_noise() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    let text = s.run("measure --summary --noise --min-score 0.2").stdout;
+    s.say("a score that is read there and given back keeps its block");
+    let noise = text.lines().find(|line| line.contains("WARR-T7-2, other product")).unwrap();
+    let score = noise.split_whitespace().nth(1).unwrap();
+    let again = s.prepare(&format!("measure --summary --noise --min-score {score}")).stdout;
+    assert!(again.contains(&format!("{score} WARR-T7-2, other product")), "{score}: {again}");
+}
+
+/// What a shorter window cuts off makes the mean rank better, and nothing else.
+#[test]
+fn measure_rank_beside_what_was_missed() {
+    let s = session!();
+    s.bikes();
+    s.prepare("build");
+    let measured = |k: u32| {
+        let text = s.prepare(&format!("measure --format json -k {k}")).stdout;
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let set = &value["sets"][0];
+        let number = |path: &str| set.pointer(path).unwrap().as_f64().unwrap();
+        [number("/means/rank"), number("/supplied/missed"), number("/supplied/mrr")]
+    };
+    let ([rank, missed, mrr], [cut_rank, cut_missed, cut_mrr]) = (measured(5), measured(1));
+    assert!(cut_rank < rank && cut_missed > missed && cut_mrr < mrr);
+}
+
+/// Evidence that its asker may not read can be no miss.
+#[test]
+fn measure_evidence_that_is_closed() {
+    let s = session!();
+    s.bikes();
+    s.prepare("build");
+    s.edit("evals/atlas-bikes/development.yaml", "asker: sales", "asker: staff");
+    let measured = s.prepare("measure --format json").stdout;
+    let measured: serde_json::Value = serde_json::from_str(&measured).unwrap();
+    let set = &measured["sets"][0];
+    assert_eq!(set["scored"], 13);
+    let closed = set["per_question"].as_array().unwrap();
+    let closed = closed.iter().find(|question| question["id"] == "dev-price-pack").unwrap();
+    assert_eq!(closed["unscoreable"], "permission");
+    assert!(closed["hit"].is_null() && closed["lost"].as_array().unwrap().is_empty());
+}
+
+/// On a narrow terminal no line is longer than it, but for a word that is.
+#[test]
+fn measure_on_60_columns() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    let ran = s.command("measure").env("COLUMNS", "60").output().unwrap();
+    let text = String::from_utf8(ran.stdout).unwrap();
+    let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 60).collect();
+    assert!(long.is_empty(), "{}", long.join("\n"));
+    let table = text.split_once("  question").unwrap().1.split_once("\n\n").unwrap().0;
+    s.say(&format!("60 columns\n\n  question{table}"));
 }
 
 #[test]
@@ -188,6 +262,11 @@ fn measure_exports() {
     let mut s = session!();
     pumps(&s);
     s.prepare("build");
+    s.write("evals/held-out.yaml", held_out());
+    assert_eq!(s.run("measure --held-out --export-csv no.csv").code, 4);
+    assert!(!s.at("no.csv").exists() && !s.at("evals/ledger.jsonl").exists());
+    s.prepare("measure --export-csv questions.csv");
+    s.show("questions.csv", 6);
     let ran = s.prepare("measure --export-run run.txt --export-qrels qrels.txt");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     s.show("run.txt", 6);

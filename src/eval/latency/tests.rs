@@ -166,6 +166,7 @@ fn a_log_gives_its_requests_failures_with_them() {
         asker: None,
         question: question.to_owned(),
         index: "d".to_owned(),
+        corpus: None,
         stages_us: stages.iter().map(|(name, us)| ((*name).to_owned(), *us)).collect(),
         total_us: stages.iter().map(|(_, us)| us).sum::<f64>() + 1.0,
         context: Vec::new(),

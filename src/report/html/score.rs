@@ -173,10 +173,10 @@ pub(super) fn change(page: &Page<'_>) -> String {
         found.gained.len(),
         found.lost.len(),
         found.moved.len(),
-        if found.same_ground {
-            ""
-        } else {
+        if found.other_corpus || found.other_set {
             " Corpus or question set differ, so a difference is not of the engine alone."
+        } else {
+            ""
         }
     );
     let rows: Vec<(&str, &Change)> =
