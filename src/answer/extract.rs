@@ -1,6 +1,6 @@
 //! The built-in answerer: it quotes, and it declines.
 //!
-//! Every sentence, list item and table row of the context is a [`Unit`](super::Unit) and gets
+//! Every sentence, list item and table row of the context is a [`Unit`] and gets
 //! [`Features`], numbers from 0 to 1 that can be read off the question and the unit. Two fitted
 //! functions turn them into probabilities:
 //!

@@ -1,4 +1,4 @@
-//! Faults set at the boundaries of [`disk`](super::disk), for tests. Compiled only with debug assertions.
+//! Faults set at the boundaries of `disk`, for tests. Compiled only with debug assertions.
 //!
 //! The process counts its boundaries from 1 in the order in which they are passed. A [`Failpoint`] says
 //! what happens from which one on. The library reads no environment; the binary takes `ATLAS_FAILPOINT`

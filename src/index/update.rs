@@ -29,7 +29,7 @@ use crate::vectors::Embedder;
 ///
 /// # Errors
 ///
-/// As [`read`](corpus::read) and [`build`](super::build); the generation before stays current then.
+/// As [`read`](corpus::read) and [`build`](super::build()); the generation before stays current then.
 pub fn update(
     folder: &Path,
     reading: &CorpusSettings,

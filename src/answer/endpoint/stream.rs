@@ -1,6 +1,6 @@
 //! An answer as it comes: server-sent events, or one JSON object.
 
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead};
 
 use serde::Deserialize;
 
