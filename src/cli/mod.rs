@@ -12,6 +12,7 @@ mod exports;
 mod gc;
 mod history;
 mod init;
+mod labels;
 mod latency;
 mod judge_calibration;
 mod leakage;

@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::output::Output;
-use super::{Exit, Format, Global, build, project};
+use super::{Exit, Format, Global, build, labels, project};
 
 /// Arguments of `mutate`.
 #[derive(Debug, Args)]
@@ -31,8 +31,9 @@ pub fn run(args: &MutateArgs, global: &Global, out: &mut Output) -> Result<Exit>
         let expected = "development questions: what breaks names single questions";
         return Err(Error::invalid("--set", "held-out", expected));
     }
-    let set = QuestionSet::read(&path)?;
+    let mut set = QuestionSet::read(&path)?;
     let index = Arc::new(build::ensure(&project)?);
+    labels::follow(&index, &mut set)?;
     if !set.by_document {
         let exists = |unit: &str| Ok(units::parse(index.passages(), unit)?.is_some());
         set.check(exists, || units::all_blocks(index.passages()))?;

@@ -12,7 +12,7 @@ use atlas::eval::questions::{Question, QuestionSet};
 use atlas::eval::reproduce::{Reproduced, reproduce};
 use atlas::eval::scorecard::{self, Recorded, Row, Scorecard, census, changed, gate, times};
 use atlas::eval::targets::{Target, Targets, Verdict};
-use atlas::eval::{compare, labels, leakage, ratings};
+use atlas::eval::{compare, leakage, ratings};
 use atlas::index::Index;
 use atlas::project::Project;
 use atlas::report::{
@@ -247,8 +247,7 @@ fn measured(project: Project) -> Result<Measured> {
     let index = Arc::new(build::ensure(&project)?);
     let mut set = project.questions(&project.question_set("development"))?;
     // Labels are followed to where their texts stand now, as `measure` does.
-    let labels =
-        if set.by_document { Vec::new() } else { labels::resolve(&index, &mut set, false)? };
+    let labels = super::labels::follow(&index, &mut set)?;
     let settings = project.file.search.clone();
     let searcher = Searcher::new(Arc::clone(&index), settings.clone())?;
     let scope_of = |question: &Question| project.scope(&index, question.asker.as_deref());

@@ -236,7 +236,10 @@ fn trials(
     unit: &Unit,
 ) -> Result<Vec<Tried>> {
     let path = project.question_set("development");
-    let set = if path.is_file() { Some(QuestionSet::read(&path)?) } else { None };
+    let mut set = if path.is_file() { Some(QuestionSet::read(&path)?) } else { None };
+    if let Some(set) = &mut set {
+        super::labels::follow(index, set)?;
+    }
     let base = set.as_ref().map(|set| measured(project, index, set, Mode::Hybrid)).transpose()?;
     let mut tried = Vec::new();
     for trial in &MENU {

@@ -300,6 +300,10 @@ fn measure_after_the_corpus_has_changed() {
     s.edit("docs/pump.md", "| F-12 | No oil |", "| F-14 | No oil |");
     s.write("docs/hose.md", "# Hoses\n");
     s.run("measure -k 1");
+    for line in ["mutate", "why 'F-14 no oil' PUMP-2 --setting search.k=1"] {
+        let said = s.prepare(line).stderr;
+        assert!(said.contains("STALE: "), "{line}: {said}");
+    }
     s.say("a held-out question is not named");
     s.edit(
         "evals/held-out.yaml",
