@@ -12,7 +12,7 @@ use crate::corpus::{Corpus, FileRecord, Noted, Skipped};
 use crate::error::Result;
 use crate::format::{
     BuildLock, FORMAT_VERSION, Generation, GraphState, Layer, Manifest, Part, SourceFile, Store,
-    disk, link_file, sync_folder,
+    link_file, sync_folder,
 };
 use crate::lexical::LexicalIndex;
 use crate::passage::store::PassageStore;
@@ -192,16 +192,6 @@ pub(super) struct Draft<'d> {
     pub(super) analyzer: &'d Analyzer,
     pub(super) embedder: &'d dyn Embedder,
     pub(super) policy: Option<&'d Policy>,
-    committed: bool,
-}
-
-impl Drop for Draft<'_> {
-    /// What failed leaves nothing behind: a disk that is full would stay so.
-    fn drop(&mut self) {
-        if !self.committed {
-            let _ = disk::remove_folder(&self.folder);
-        }
-    }
 }
 
 impl<'d> Draft<'d> {
@@ -215,14 +205,13 @@ impl<'d> Draft<'d> {
         policy: Option<&'d Policy>,
     ) -> Result<Self> {
         let (number, folder) = store.next(lock)?;
-        let committed = false;
-        Ok(Self { lock, store, number, folder, settings, analyzer, embedder, policy, committed })
+        Ok(Self { lock, store, number, folder, settings, analyzer, embedder, policy })
     }
 
     /// Counts and hashes what `layers` hold, and makes the generation current. A graph without a
     /// measured recall is measured.
     pub(super) fn commit(
-        mut self,
+        self,
         layers: Vec<Layer>,
         graph: Option<GraphState>,
         sources: Vec<SourceFile>,
@@ -273,8 +262,6 @@ impl<'d> Draft<'d> {
             }
         }
         progress.step("commit");
-        // From here on it may be current, whatever fails.
-        self.committed = true;
         self.store.commit(self.lock, &manifest)?;
         Ok(manifest)
     }
