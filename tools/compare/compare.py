@@ -170,11 +170,12 @@ class Run:
         orders += [("filtered", {"pass": share}) for share in SHARES if system in FILTERED]
         orders += [("scoped", {"ef": SCOPED_EF, "pass": share}) for share in SHARES if system in SCOPED]
         say(f"preparing {system} over {self.collection.passages} passages")
-        with self.bench.start(system, self.collection) as process:
-            if TASK[system] == "dense":
+        if TASK[system] == "dense":
+            with self.bench.start(system, self.collection) as process:
                 process.ask("open", task="dense", ef=64)
                 self.curve(process, [0] if system == "faiss Flat" else EFS)
-            for task, more in orders:
+        for task, more in orders:
+            with self.bench.start(system, self.collection) as process:
                 process.ask("open", task=task, ef=SCOPED_EF)
                 self.quality(process, task, min(QUALITY, self.collection.questions), **more)
 
