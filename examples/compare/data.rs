@@ -37,6 +37,9 @@ const ORDER: u64 = 1;
 const HOLD_OUT: u64 = 2;
 const PART: u64 = 3;
 
+/// A page with its passages as they are searched.
+type Cut = (Document, Vec<String>);
+
 fn hash(id: &str, seed: u64) -> u64 {
     xxh3_64_with_seed(id.as_bytes(), seed)
 }
@@ -123,7 +126,7 @@ fn others(folder: &Path) -> Result<Vec<Document>> {
 fn choose(
     sources: Vec<(String, Vec<Document>)>,
     wanted: usize,
-) -> Result<(Vec<(Document, Vec<String>)>, BTreeMap<String, usize>)> {
+) -> Result<(Vec<Cut>, BTreeMap<String, usize>)> {
     let (mut chosen, mut counts, mut left) = (Vec::new(), BTreeMap::new(), wanted);
     for (source, pages) in sources {
         // Some pages at a time, so that little more is cut than is used.
@@ -154,7 +157,7 @@ fn choose(
 }
 
 /// Pages, passages in the order of rows, and their embeddings; the number of dimensions.
-fn passages(chosen: &[(Document, Vec<String>)], out: &Path) -> Result<usize> {
+fn passages(chosen: &[Cut], out: &Path) -> Result<usize> {
     let model = StaticModel::built_in()?;
     let mut pages = BufWriter::new(File::create(out.join("pages.jsonl"))?);
     let mut lines = BufWriter::new(File::create(out.join("passages.jsonl"))?);
