@@ -41,6 +41,8 @@ mod judge;
 mod leakage;
 #[path = "cli/measure.rs"]
 mod measure;
+#[path = "cli/model.rs"]
+mod model;
 #[path = "cli/pipes.rs"]
 mod pipes;
 #[path = "cli/project.rs"]

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use atlas::error::{Error, Result};
 use atlas::format::Manifest;
@@ -306,7 +306,13 @@ pub struct Steps {
     pub done: Vec<(&'static str, f64)>,
     current: Option<(&'static str, Instant)>,
     bar: Option<ProgressBar>,
+    /// When and at which document the first word about progress came, and when the last one was passed
+    /// on; where there is no terminal.
+    told: Option<(Instant, usize, Instant)>,
 }
+
+/// Where there is no terminal, a long build says so often how far it is.
+const TELL_EVERY: Duration = Duration::from_secs(30);
 
 impl Steps {
     fn start() -> Self {
@@ -337,6 +343,14 @@ impl Progress for Steps {
 
     fn documents(&mut self, done: usize, total: usize) {
         if !std::io::stderr().is_terminal() {
+            let now = Instant::now();
+            let (since, first, last) = *self.told.get_or_insert((now, done, now));
+            if now - last >= TELL_EVERY && done > first {
+                let left = (now - since).mul_f64((total - done) as f64 / (done - first) as f64);
+                let left = duration(left.as_secs_f64() * 1000.0);
+                note(&format!("{done} of {total} documents, about {left} left"));
+                self.told = Some((since, first, now));
+            }
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {

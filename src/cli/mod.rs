@@ -213,5 +213,9 @@ pub fn project(global: &Global) -> Result<Project> {
         Project::find(global.project.as_deref(), &start, global.index.as_deref(), &global.setting);
     let mut project = found?;
     project.file.reading.pdf_helper = read_pdf::helper();
+    if project.file.model.runtime.is_none() {
+        let named = std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty());
+        project.file.model.runtime = named.map(|path| start.join(path));
+    }
     Ok(project)
 }

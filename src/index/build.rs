@@ -38,7 +38,8 @@ pub trait Progress {
     /// The step called `name` goes on from here; steps may alternate.
     fn step(&mut self, name: &'static str);
 
-    /// `done` of `total` documents are indexed.
+    /// `done` of `total` documents are indexed. With a slow model it is called in between, a document
+    /// counted when its share of the work is done.
     fn documents(&mut self, done: usize, total: usize);
 }
 

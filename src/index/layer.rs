@@ -95,7 +95,7 @@ impl Work<'_> {
         let mut skipped = Vec::new();
         let (mut rows, mut done, mut reused) = (0, 0, 0);
         for batch in batches(documents) {
-            let (prepared, taken) = self.prepare(batch, progress)?;
+            let (prepared, taken) = self.prepare(batch, (done, documents.len()), progress)?;
             reused += taken;
             progress.step("write");
             for one in &prepared {
@@ -138,10 +138,12 @@ impl Work<'_> {
         Ok(Written { layer, reused, skipped, closed })
     }
 
-    /// Cuts, analyses and embeds `batch`; says also how many embeddings were taken over.
+    /// Cuts, analyses and embeds `batch`, which comes after `done` of `total` documents; says also how
+    /// many embeddings were taken over.
     fn prepare<'c>(
         &self,
         batch: &'c [Document],
+        (done, total): (usize, usize),
         progress: &mut dyn Progress,
     ) -> Result<(Vec<Prepared<'c>>, usize)> {
         progress.step("cut");
@@ -162,7 +164,9 @@ impl Work<'_> {
         progress.step("embed");
         let texts: Vec<&str> = forms.iter().flatten().map(String::as_str).collect();
         let ids: Vec<FormId> = texts.par_iter().map(|text| form_id(text)).collect();
-        let (vectors, reused) = self.embed(&texts, &ids)?;
+        let (vectors, reused) = self.embed(&texts, &ids, &mut |texts, all_texts| {
+            progress.documents(done + batch.len() * texts / all_texts, total);
+        })?;
         let (mut ids, mut vectors) = (ids.as_slice(), vectors.as_slice());
         let mut prepared = Vec::with_capacity(batch.len());
         for (((document, cut), labels), terms) in batch.iter().zip(cuts).zip(labels).zip(terms) {
@@ -190,16 +194,29 @@ impl Work<'_> {
         both.filter(|(_, label)| self.options.keep.is_none_or(|keep| keep(label))).unzip()
     }
 
-    /// The embeddings of `texts` `[texts × dim]`, those known by their name taken over.
-    fn embed(&self, texts: &[&str], ids: &[FormId]) -> Result<(Vec<f32>, usize)> {
+    /// The embeddings of `texts` `[texts × dim]`, those known by their name taken over. `tell` hears how
+    /// many of how many were made, while there are more to make.
+    fn embed(
+        &self,
+        texts: &[&str],
+        ids: &[FormId],
+        tell: &mut dyn FnMut(usize, usize),
+    ) -> Result<(Vec<f32>, usize)> {
         let dim = self.embedder.dim();
         let known: Vec<Option<&[f32]>> =
             ids.iter().map(|id| self.known.and_then(|known| known.get(id))).collect();
         let fresh = texts.iter().zip(&known).filter(|(_, row)| row.is_none());
         let missing: Vec<&str> = fresh.map(|(text, _)| *text).collect();
-        let embedded =
-            self.embedder.embed(Role::Passage, &missing)?.checked(self.embedder, missing.len())?;
-        let mut made = embedded.rows.as_slice().unwrap_or_default().chunks_exact(dim.max(1));
+        let mut numbers = Vec::with_capacity(missing.len() * dim);
+        for texts in missing.chunks(self.embedder.texts_at_a_time().max(1)) {
+            if !numbers.is_empty() {
+                tell(numbers.len() / dim.max(1), missing.len());
+            }
+            let embedded = self.embedder.embed(Role::Passage, texts)?;
+            let embedded = embedded.checked(self.embedder, texts.len())?;
+            numbers.extend_from_slice(embedded.rows.as_slice().unwrap_or_default());
+        }
+        let mut made = numbers.chunks_exact(dim.max(1));
         let mut all = Vec::with_capacity(texts.len() * dim);
         for row in &known {
             all.extend_from_slice(row.or_else(|| made.next()).unwrap_or_default());

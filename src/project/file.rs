@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 use crate::corpus::CorpusSettings;
 use crate::error::{Error, Result, complaint};
 use crate::index::{GraphSettings, LayerSettings};
+use crate::vectors::ModelSettings;
 use crate::{answer, passage, search, text};
 
 use super::shrink::BuildSettings;
@@ -48,6 +49,8 @@ pub struct ProjectFile {
     pub passage: passage::Settings,
     /// How text becomes terms.
     pub text: text::Settings,
+    /// Which model embeds.
+    pub model: ModelSettings,
     /// The graph over the embeddings.
     pub graph: GraphSettings,
     /// What builds may drop and what they keep.
@@ -58,6 +61,9 @@ pub struct ProjectFile {
     pub search: search::Settings,
     /// How answers are made of what a search brought.
     pub answer: answer::Settings,
+    /// Whether `search.alpha` was written down, and is no default.
+    #[serde(skip)]
+    alpha_is_stated: bool,
 }
 
 impl Default for ProjectFile {
@@ -75,11 +81,13 @@ impl Default for ProjectFile {
             reading: CorpusSettings::default(),
             passage: passage::Settings::default(),
             text: text::Settings::default(),
+            model: ModelSettings::default(),
             graph: GraphSettings::default(),
             build: BuildSettings::default(),
             layers: LayerSettings::default(),
             search: search::Settings::default(),
             answer: answer::Settings::default(),
+            alpha_is_stated: false,
         }
     }
 }
@@ -98,9 +106,6 @@ impl ProjectFile {
         // The file alone first, so that its faults carry their lines.
         let file: Self =
             toml::from_str(&text).map_err(|fault| not_a_project(shown, &text, &fault))?;
-        if overrides.is_empty() {
-            return Ok(file);
-        }
         let mut table: toml::Table =
             toml::from_str(&text).map_err(|fault| not_a_project(shown, &text, &fault))?;
         let mut set = file;
@@ -112,7 +117,17 @@ impl ProjectFile {
                 .try_into()
                 .map_err(|fault: toml::de::Error| not_a_setting(written, fault.message()))?;
         }
+        let search = table.get("search").and_then(toml::Value::as_table);
+        set.alpha_is_stated = search.is_some_and(|search| search.contains_key("alpha"));
         Ok(set)
+    }
+
+    /// Puts the weight that suits an encoder in the place of the default, which was found with the model
+    /// in the program; a stated one stays.
+    pub(super) fn suit_an_encoder(&mut self) {
+        if !self.alpha_is_stated {
+            self.search.alpha = search::ENCODER_ALPHA;
+        }
     }
 }
 
@@ -288,6 +303,24 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(fault(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn an_encoder_has_a_weight_of_its_own_unless_one_is_stated() {
+        let alpha = |text: &str, set: &[&str]| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(PROJECT_FILE);
+            fs::write(&path, text).unwrap();
+            let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+            let mut file = ProjectFile::read(Some(&path), &set).unwrap();
+            file.suit_an_encoder();
+            file.search.alpha
+        };
+        assert_ne!(search::ENCODER_ALPHA, search::Settings::default().alpha);
+        assert_eq!(alpha("", &[]), search::ENCODER_ALPHA);
+        assert_eq!(alpha("search.k = 3", &["search.depth=50"]), search::ENCODER_ALPHA);
+        assert_eq!(alpha("search.alpha = 0.6", &[]), 0.6);
+        assert_eq!(alpha("[search]\nk = 3", &["search.alpha=0.3"]), 0.3);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::eval::apart::check_apart;
 use crate::eval::questions::QuestionSet;
 use crate::format::{Manifest, SourceFile, Store};
 use crate::index::{self, BuildReport, Index, Progress};
-use crate::vectors::{Embedder, StaticModel};
+use crate::vectors::{Embedder, ModelSettings, StaticModel};
 
 /// Folder of the index in a project without `atlas.toml`.
 const BARE_INDEX: &str = ".atlas";
@@ -77,6 +77,13 @@ impl Project {
             ["corpus.jsonl", "corpus.jsonl.zst"].iter().any(|name| folder.join(name).is_file());
         let evals =
             if beir && stated.is_none() { folder.clone() } else { folder.join(&file.evals) };
+        let model = &mut file.model;
+        for path in [&mut model.path, &mut model.runtime].into_iter().flatten() {
+            *path = folder.join(&path);
+        }
+        if model.is_encoder() {
+            file.suit_an_encoder();
+        }
         let corpus = folder.join(&file.corpus);
         let own_index = index.map_or_else(|| folder.join(&file.index), Path::to_owned);
         leave_out(&corpus, &own_index, &mut file);
@@ -91,6 +98,7 @@ impl Project {
         let project = Self { corpus, index: own_index, evals, folder, file, policy, askers };
         project.index_settings().check()?;
         project.file.search.check()?;
+        project.file.model.check()?;
         project.file.build.check()?;
         project.file.answer.check()?;
         Ok(project)
@@ -117,7 +125,13 @@ impl Project {
 
     /// The model that embeds its passages and questions.
     pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
-        Ok(Arc::new(StaticModel::built_in()?))
+        match &self.file.model.path {
+            None => Ok(Arc::new(StaticModel::built_in()?)),
+            Some(folder) if !self.file.model.is_encoder() => {
+                Ok(Arc::new(StaticModel::open(folder)?))
+            }
+            Some(_) => encoder(&self.file.model),
+        }
     }
 
     /// Reads its documents.
@@ -284,6 +298,24 @@ impl Project {
         }
         self.evals.join(format!("{name}.yaml"))
     }
+}
+
+/// The encoder that `settings` name.
+#[cfg(feature = "transformer")]
+fn encoder(settings: &ModelSettings) -> Result<Arc<dyn Embedder>> {
+    Ok(crate::vectors::Encoder::open(settings)?)
+}
+
+/// Says that this program has no encoders.
+#[cfg(not(feature = "transformer"))]
+fn encoder(settings: &ModelSettings) -> Result<Arc<dyn Embedder>> {
+    let path = settings.path.as_deref().unwrap_or_else(|| Path::new(""));
+    let expected = format!(
+        "the folder of a static model, with its {}; for an encoder take a program that was built with \
+         `cargo build --features transformer`",
+        StaticModel::FILE
+    );
+    Err(Error::invalid("model.path", format!("`{}`", path.display()), expected))
 }
 
 /// Where the policy called `access` lies: in the corpus, or else in the project.

@@ -53,7 +53,7 @@ impl Fuse {
             Mode::Dense => 1.0,
             Mode::Hybrid if candidates.vector.is_none() => 0.0,
             Mode::Hybrid if candidates.query.terms().is_empty() => 1.0,
-            Mode::Hybrid => self.settings.alpha * trust(candidates.readable),
+            Mode::Hybrid => self.settings.alpha * self.settings.trust(candidates.readable),
         };
         candidates.alpha = alpha;
         let best = |score: fn(&Candidate) -> Option<f64>, least: f64| {
@@ -123,13 +123,6 @@ impl Fuse {
         }
         candidates.note = format!("reciprocal ranks, k {k}");
     }
-}
-
-/// How much the dense leg counts for a question of which the model read the share `readable`:
-/// nothing up to a half, all from three quarters. English questions read .96 on average and nearly
-/// always more than .7; German and Spanish ones .54, other scripts 0.
-fn trust(readable: f64) -> f64 {
-    ((readable - 0.5) * 4.0).clamp(0.0, 1.0)
 }
 
 /// `value / most`, 0 when there is nothing to compare with.

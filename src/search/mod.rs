@@ -26,5 +26,5 @@ pub use candidates::{Candidate, Candidates, Stage};
 pub use fuse::Fusion;
 pub use pipeline::{Recalled, Searcher};
 pub use request::{ContextBlock, Outcome, Request, Retriever};
-pub use settings::{DensePath, Mode, Settings};
+pub use settings::{DensePath, ENCODER_ALPHA, Mode, Settings};
 pub(crate) use window::within;

@@ -40,6 +40,12 @@ pub trait Embedder: Send + Sync {
     /// Length of a vector, at least 1.
     fn dim(&self) -> usize;
 
+    /// Texts that a long build gives at a time, so that it can say how far it is; at least 1. All at
+    /// once unless the model is slow. Nothing but that depends on it.
+    fn texts_at_a_time(&self) -> usize {
+        usize::MAX
+    }
+
     /// Embeds `texts`, in their order; no texts give no rows.
     fn embed(&self, role: Role, texts: &[&str]) -> Result<Embeddings>;
 }
@@ -51,6 +57,10 @@ impl<E: Embedder + ?Sized> Embedder for &E {
 
     fn dim(&self) -> usize {
         (**self).dim()
+    }
+
+    fn texts_at_a_time(&self) -> usize {
+        (**self).texts_at_a_time()
     }
 
     fn embed(&self, role: Role, texts: &[&str]) -> Result<Embeddings> {

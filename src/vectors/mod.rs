@@ -1,7 +1,8 @@
 //! Vectors: the model that makes them, the files that hold them, and the two ways of finding the
 //! nearest.
 //!
-//! An [`Embedder`] turns text into rows of unit length. A generation keeps them as `f32` and as
+//! An [`Embedder`] turns text into rows of unit length: the model in the program, or with the feature
+//! `transformer` an encoder from outside. A generation keeps them as `f32` and as
 //! byte codes, both memory-mapped ([`store`]). The [`scan`] reads every code and re-scores what
 //! could matter in `f32`, so it is exact; the [`walk`] over a [`graph`] reads few codes and is
 //! nearly exact. [`plan`] chooses by cost, and says which and why.
@@ -12,9 +13,12 @@
 pub mod build;
 pub mod codes;
 mod embedder;
+#[cfg(feature = "transformer")]
+mod encoder;
 pub mod graph;
 pub mod hnsw;
 pub mod kernels;
+mod model_settings;
 pub mod plan;
 mod readable;
 mod repair;
@@ -28,6 +32,9 @@ pub mod walk;
 mod wordpiece;
 
 pub use embedder::{Embedder, Embeddings, LENGTH_TOLERANCE, Role};
+#[cfg(feature = "transformer")]
+pub use encoder::Encoder;
+pub use model_settings::{ModelSettings, Pooling};
 pub use static_model::StaticModel;
 pub use wordpiece::{Word, WordPiece};
 

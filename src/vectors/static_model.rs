@@ -68,6 +68,9 @@ pub struct StaticModel {
 }
 
 impl StaticModel {
+    /// The file by which a folder is known for one of a static model.
+    pub const FILE: &str = MODEL_FILE;
+
     /// The model inside the program, made ready at the first call (about a millisecond).
     pub fn built_in() -> Result<&'static Self> {
         static READY: OnceLock<StaticModel> = OnceLock::new();
