@@ -345,10 +345,9 @@ impl Progress for Steps {
         if !std::io::stderr().is_terminal() {
             let now = Instant::now();
             let (since, first, last) = *self.told.get_or_insert((now, done, now));
-            if now - last >= TELL_EVERY && done > first {
+            if now - last >= TELL_EVERY && first < done && done < total {
                 let left = (now - since).mul_f64((total - done) as f64 / (done - first) as f64);
-                let left = duration(left.as_secs_f64() * 1000.0);
-                note(&format!("{done} of {total} documents, about {left} left"));
+                note(&format!("{done} of {total} documents, about {} left", rounded(left)));
                 self.told = Some((since, first, now));
             }
             return;
@@ -363,10 +362,33 @@ impl Progress for Steps {
     }
 }
 
+/// A time in seconds, or from two minutes on in minutes.
+fn rounded(time: Duration) -> String {
+    match time.as_secs_f64().round() as u64 {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds => format!("{} min", (seconds + 30) / 60),
+    }
+}
+
 /// The most memory that this process held, in bytes; `None` where the system does not tell.
 fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_left_is_told_in_seconds_and_then_in_minutes() {
+        let told = |seconds| rounded(Duration::from_secs_f64(seconds));
+        assert_eq!(told(0.2), "0 s");
+        assert_eq!(told(119.4), "119 s");
+        assert_eq!(told(119.6), "2 min");
+        assert_eq!(told(3629.0), "60 min");
+        assert_eq!(told(3631.0), "61 min");
+    }
 }
