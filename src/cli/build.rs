@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use atlas::error::{Error, Result};
+use atlas::eval::{ledger, scale};
 use atlas::format::Manifest;
 use atlas::index::{self, BuildReport, How, Index, Progress};
 use atlas::project::{Project, Staleness};
@@ -75,6 +76,7 @@ impl BuildArgs {
 
 fn once(args: &BuildArgs, project: &Project, global: &Global, out: &mut Output) -> Result<Exit> {
     if let (false, Some(manifest)) = (args.full || args.strict, current(project)?) {
+        warn_of_scale(project, &manifest);
         match global.format {
             Format::Text => out.line(format!(
                 "nothing changed: generation {} holds {} documents, {} passages",
@@ -93,6 +95,7 @@ fn once(args: &BuildArgs, project: &Project, global: &Global, out: &mut Output) 
     let (report, steps) = build(project, args.full)?;
     warn_of_roles(project);
     let m = &report.manifest;
+    warn_of_scale(project, m);
     match global.format {
         Format::Json => {
             out.json(&report_json(m, &report.changed, &steps));
@@ -199,6 +202,22 @@ fn text(report: &BuildReport, steps: &Steps, out: &mut Output) {
 /// The project's index: opened as it is when it fits, built first when it is missing, stale or of
 /// other settings, which is said on standard error.
 pub fn ensure(project: &Project) -> Result<Index> {
+    let index = served(project)?;
+    warn_of_scale(project, index.manifest());
+    Ok(index)
+}
+
+/// Says so when the minimum score in force was chosen while scores had another scale. A ledger that cannot
+/// be read is told by the commands that need it.
+fn warn_of_scale(project: &Project, manifest: &Manifest) {
+    let settings = &project.file.search;
+    let entries = ledger::read(&project.ledger()).unwrap_or_default();
+    if let Some(moved) = scale::moved(&entries, settings, &scale::scale(settings, manifest)) {
+        note(&moved.line(settings.min_score));
+    }
+}
+
+fn served(project: &Project) -> Result<Index> {
     let why = match project.open_index() {
         Ok(index) => {
             let stale = project.stale(&index.manifest().sources)?;

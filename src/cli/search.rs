@@ -153,6 +153,10 @@ struct Shown {
     text: String,
     path: String,
     place: Place,
+    /// References of passages that say the same and were collapsed into it.
+    same_as: Vec<String>,
+    /// The block that it is a neighbour of.
+    joined_to: Option<String>,
 }
 
 impl Shown {
@@ -164,7 +168,7 @@ impl Shown {
     }
 }
 
-fn shown(index: &Index, hit: &ContextBlock) -> Result<Shown> {
+fn shown(index: &Index, outcome: &Outcome, hit: &ContextBlock) -> Result<Shown> {
     let passages = index.passages();
     let passage = passages.passage(hit.row)?;
     let block = passages.block(hit.block)?;
@@ -178,15 +182,23 @@ fn shown(index: &Index, hit: &ContextBlock) -> Result<Shown> {
         text: passages.passage_text(&passage)?.to_owned(),
         path: document.path,
         place: passage.place(),
+        same_as: outcome
+            .same_as(hit.row)
+            .map(|row| Ok(passages.reference(row)?.to_string()))
+            .collect::<Result<_>>()?,
+        joined_to: hit
+            .joined_to
+            .map(|block| Ok::<_, atlas::error::Error>(passages.block_reference(block)?.to_string()))
+            .transpose()?,
     })
 }
 
 fn to_json(index: &Index, outcome: &Outcome) -> Result<Value> {
     let mut hits = Vec::new();
     for hit in &outcome.context {
-        let shown = shown(index, hit)?;
+        let shown = shown(index, outcome, hit)?;
         let Place { page, lines, bytes } = &shown.place;
-        hits.push(json!({
+        let mut own = json!({
             "reference": shown.reference,
             "block": shown.block,
             "document": shown.document,
@@ -201,7 +213,14 @@ fn to_json(index: &Index, outcome: &Outcome) -> Result<Value> {
                 "lines": lines.map(|lines| [lines.first, lines.last]),
                 "bytes": bytes.as_ref().map(|bytes| [bytes.start, bytes.end]),
             },
-        }));
+        });
+        if !shown.same_as.is_empty() {
+            own["same_as"] = json!(shown.same_as);
+        }
+        if let Some(block) = shown.joined_to {
+            own["joined_to"] = json!(block);
+        }
+        hits.push(own);
     }
     Ok(json!({ "hits": hits, "trace": outcome.trace }))
 }
@@ -225,15 +244,24 @@ fn text(
     {
         note(&format!("nothing scores {GUESS} or more: these are guesses"));
     }
-    for (at, hit) in outcome.context.iter().enumerate() {
-        let shown = shown(index, hit)?;
+    let mut number = 0;
+    for hit in &outcome.context {
+        let shown = shown(index, outcome, hit)?;
         let at_source = shown.at();
         let place = [&[shown.title][..], &shown.sections].concat().join(" › ");
         let place = one_line(&place, columns.saturating_sub(shown.reference.len() + 13));
-        out.line(format!("{:2}  {:.3}  {}  {place}", at + 1, hit.score, shown.reference));
+        if shown.joined_to.is_some() {
+            out.line(format!(" +         {}  {place}", shown.reference));
+        } else {
+            number += 1;
+            out.line(format!("{number:2}  {:.3}  {}  {place}", hit.score, shown.reference));
+        }
         out.line(format!("           {}", one_line(&shown.text, columns.saturating_sub(11))));
         out.line(format!("           {at_source}"));
-        if args.explain {
+        if !shown.same_as.is_empty() {
+            out.line(format!("           says the same: {}", shown.same_as.join(", ")));
+        }
+        if args.explain && shown.joined_to.is_none() {
             explain(searcher, request, hit, outcome, out)?;
         }
     }
@@ -272,13 +300,17 @@ fn explain(
     };
     out.line(format!("           {}, {}, {}", place("lexical"), place("dense"), place("fuse")));
     let index = searcher.index();
-    let query = atlas::lexical::Query::new(index.analyzer().question(request.question()));
+    let query = &outcome.query;
     let bm25 = searcher.settings().bm25;
-    let parts = index.lexical().explain(&query, request.scope(), bm25, hit.row)?;
+    let parts = index.lexical().explain(query, request.scope(), bm25, hit.row)?;
     let parts: Vec<String> = parts
         .iter()
         .map(|part| {
-            format!("{} {:.2} ({} in it, in {} passages)", part.term, part.score, part.tf, part.df)
+            let meant = part.stands_for.as_ref().map_or_else(String::new, |a| format!(" for {a}"));
+            format!(
+                "{}{meant} {:.2} ({} in it, in {} passages)",
+                part.term, part.score, part.tf, part.df
+            )
         })
         .collect();
     out.line(format!("           {}", parts.join("; ")));

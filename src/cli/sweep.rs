@@ -4,6 +4,7 @@ use atlas::access::Scope;
 use atlas::error::{Error, Result};
 use atlas::eval::ledger::{self, Entry};
 use atlas::eval::questions::{Question, QuestionSet};
+use atlas::eval::scale::scale;
 use atlas::eval::sweep::{Knob, Recording, Step, Sweep, bits};
 use atlas::project::Project;
 use atlas::report::{Receipt, counted};
@@ -100,7 +101,7 @@ pub fn run(
     let in_force = knob.of(searcher.settings());
     let value = args.choose.unwrap_or(in_force);
     if let Some(chosen) = args.choose {
-        choose(args, ground.project, &sweep, chosen)?;
+        choose(args, ground, &sweep, chosen)?;
     }
     let shown = shown(&sweep, in_force, args.choose);
     let at = recording.sweep(knob, shown.clone())?;
@@ -145,8 +146,9 @@ fn margin(sweep: &Sweep, value: f64) -> Option<atlas::eval::sweep::Margin> {
 }
 
 /// Writes the choice into the ledger, once.
-fn choose(args: &SweepArgs, project: &Project, sweep: &Sweep, chosen: f64) -> Result<()> {
-    let path = project.ledger();
+fn choose(args: &SweepArgs, ground: &Ground<'_>, sweep: &Sweep, chosen: f64) -> Result<()> {
+    let path = ground.project.ledger();
+    let now = scale(ground.searcher.settings(), ground.searcher.index().manifest());
     let margin = margin(sweep, chosen);
     let entry = Entry::Choice {
         date: today(),
@@ -156,11 +158,16 @@ fn choose(args: &SweepArgs, project: &Project, sweep: &Sweep, chosen: f64) -> Re
         holds_to: margin.as_ref().map_or(1.0, |margin| margin.holds_to),
         margin: margin.as_ref().map_or(1.0 - chosen, |margin| margin.margin),
         why: args.why.clone().unwrap_or_default(),
+        under: Some(now.clone()),
     };
     let why = args.why.as_deref().unwrap_or_default();
     let known = |written: &Entry| match written {
-        Entry::Choice { setting, value, set, why: reason, .. } => {
-            setting == sweep.knob.key() && *value == chosen && *set == sweep.set && reason == why
+        Entry::Choice { setting, value, set, why: reason, under, .. } => {
+            setting == sweep.knob.key()
+                && *value == chosen
+                && *set == sweep.set
+                && reason == why
+                && under.as_ref() == Some(&now)
         }
         _ => false,
     };

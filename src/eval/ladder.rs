@@ -185,7 +185,13 @@ pub fn follow(
     let mut arrived = None;
     for (at, block) in outcome.context.iter().enumerate() {
         let reference = index.passages().reference(block.row)?;
-        if units.iter().any(|unit| covers(unit, &reference)) {
+        let mut met = units.iter().any(|unit| covers(unit, &reference));
+        // What says the same and was collapsed into the block has arrived with it.
+        for row in outcome.same_as(block.row) {
+            let reference = index.passages().reference(row)?;
+            met |= units.iter().any(|unit| covers(unit, &reference));
+        }
+        if met {
             arrived = Some(at + 1);
             break;
         }
@@ -214,7 +220,7 @@ pub fn follow(
         Some(Rung::NotFound)
     } else if !reached("min-score") {
         Some(Rung::MinScore)
-    } else if outcome.context.len() >= settings.k {
+    } else if outcome.hits() >= settings.k {
         Some(Rung::Window)
     } else {
         Some(Rung::TokenBudget)

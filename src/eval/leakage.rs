@@ -299,6 +299,12 @@ fn retrieved(
             return Ok(Some((stage.name.to_owned(), leaked)));
         }
     }
+    for (row, _) in &outcome.same {
+        let reference = index.passages().reference(*row)?;
+        if closed(&reference) {
+            return Ok(Some(("same_as".to_owned(), vec![reference.to_string()])));
+        }
+    }
     let mut context = Vec::with_capacity(outcome.context.len());
     for block in &outcome.context {
         let reference = index.passages().reference(block.row)?;

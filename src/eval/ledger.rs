@@ -31,6 +31,9 @@ pub enum Entry {
         margin: f64,
         /// Why.
         why: String,
+        /// What scores were made by then, by name: see [`super::scale`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        under: Option<BTreeMap<String, String>>,
     },
     /// Held-out questions were measured.
     Look {

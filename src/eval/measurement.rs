@@ -345,7 +345,13 @@ struct Scorer<'s> {
 }
 
 impl Scorer<'_> {
-    fn stages(&self, judgments: &Judgments, outcome: &Outcome) -> Result<Vec<AtStage>> {
+    /// `judgments` of every list, and `met` of the window, which knows what was collapsed.
+    fn stages(
+        &self,
+        judgments: &Judgments,
+        met: &Judgments,
+        outcome: &Outcome,
+    ) -> Result<Vec<AtStage>> {
         let mut stages = Vec::new();
         for stage in outcome.trace.stages.iter().filter(|stage| stage.ran()) {
             // The first stage has the question alone.
@@ -354,6 +360,7 @@ impl Scorer<'_> {
             }
             let units = self.units.fold(stage.list.iter().map(|scored| scored.row))?;
             let units: Vec<&str> = units.iter().map(String::as_str).collect();
+            let judgments = if stage.name == "window" { met } else { judgments };
             let places = judgments.walk(&units);
             stages.push(AtStage {
                 name: stage.name,
@@ -372,8 +379,12 @@ impl Scorer<'_> {
             .then(|| Evidence::of(passages, judgments))
             .transpose()?;
         let mut supplied = Vec::with_capacity(outcome.context.len());
-        for block in &outcome.context {
-            let unit = self.units.of(block.row)?;
+        let names = outcome.context.iter().map(|block| self.units.of(block.row));
+        let names = names.collect::<Result<Vec<String>>>()?;
+        let context_units: Vec<&str> = names.iter().map(String::as_str).collect();
+        let met = self.units.through(judgments, &context_units, &outcome.same)?;
+        let judgments = &*met;
+        for (block, unit) in outcome.context.iter().zip(names.iter().cloned()) {
             let relevant = judgments.standing(&unit) == Standing::Relevant;
             let relation = match &evidence {
                 Some(evidence) if !relevant => Some(evidence.relation(block.block)?),
@@ -398,19 +409,19 @@ impl Scorer<'_> {
                 ranking.push((unit, scored.score));
             }
         }
-        let context_units: Vec<&str> = supplied.iter().map(|block| block.unit.as_str()).collect();
         let ranking_units: Vec<&str> = ranking.iter().map(|(unit, _)| unit.as_str()).collect();
         let mut values = BTreeMap::new();
-        for (list, units) in [(self.context, &context_units), (self.ranking, &ranking_units)] {
+        let lists = [
+            (self.context, &context_units, judgments),
+            (self.ranking, &ranking_units, &question.judgments),
+        ];
+        for (list, units, judgments) in lists {
             for measure in list {
-                let value = question
-                    .unscoreable
-                    .is_none()
-                    .then(|| measure.score(&question.judgments, units));
+                let value = question.unscoreable.is_none().then(|| measure.score(judgments, units));
                 values.insert(measure.name(), value.flatten());
             }
         }
-        let losses = losses(question, &context_units, &ranking);
+        let losses = losses(judgments, &context_units, &ranking);
         let stages = outcome.trace.stages.iter().map(|stage| (stage.name, stage.elapsed_us));
         let times_us = stages.chain([("total", outcome.trace.total_us)]).collect();
         Ok(Measured {
@@ -424,7 +435,7 @@ impl Scorer<'_> {
             losses,
             groups: judgments.groups().len(),
             documents: evidence.map_or_else(Vec::new, |evidence| evidence.documents()),
-            stages: self.stages(judgments, outcome)?,
+            stages: self.stages(&question.judgments, judgments, outcome)?,
             ranking,
             reranked,
             times_us,
@@ -439,9 +450,8 @@ fn excerpt(text: &str) -> String {
     cut.trim_end().to_owned()
 }
 
-fn losses(question: &Question, context: &[&str], ranking: &[(String, f64)]) -> Vec<Loss> {
-    let lost = question
-        .judgments
+fn losses(judgments: &Judgments, context: &[&str], ranking: &[(String, f64)]) -> Vec<Loss> {
+    let lost = judgments
         .groups()
         .iter()
         .filter(|group| !group.iter().any(|unit| context.contains(&unit.as_str())));

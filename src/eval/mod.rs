@@ -43,6 +43,7 @@ pub mod ragas;
 pub mod ratings;
 pub mod reproduce;
 pub mod review;
+pub mod scale;
 pub mod scorecard;
 pub mod rebuild;
 mod set_text;

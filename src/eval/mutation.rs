@@ -263,7 +263,7 @@ impl Retriever for Broken<'_> {
                 searcher.replay(&recalled)
             }
             Place::Ranking(change) | Place::MinScore(change) => {
-                patient.ranked_anew(searcher.retrieve(request)?, *change)
+                patient.ranked_anew(searcher.retrieve(request)?, scope, *change)
             }
             Place::Context(change) => {
                 let mut outcome = searcher.retrieve(request)?;

@@ -232,7 +232,17 @@ impl<'r> Recording<'r> {
         let mut values: Vec<f64> = match knob {
             Knob::MinScore => {
                 // Dropping ends the list from below and which blocks fit is decided from above, so a
-                // window changes at the scores of its own blocks and nowhere else.
+                // window changes at the scores of its own blocks and nowhere else; unless what is
+                // handed over first decides, by diversity, what comes after it.
+                if self.settings.diversity > 0.0 {
+                    let lists = self.reranked(&self.settings)?;
+                    let scores = lists.iter().flatten().map(|scored| scored.score);
+                    let mut values: Vec<f64> =
+                        scores.chain([0.0, 1.0, self.settings.min_score]).collect();
+                    values.sort_by(f64::total_cmp);
+                    values.dedup();
+                    return Ok(values);
+                }
                 let open = Settings { min_score: 0.0, ..self.settings.clone() };
                 let outcomes = self.outcomes(&open)?;
                 let blocks = outcomes.iter().flat_map(|outcome| &outcome.context);
@@ -241,7 +251,7 @@ impl<'r> Recording<'r> {
             Knob::K => {
                 let whole = Settings { k: self.settings.depth, ..self.settings.clone() };
                 let outcomes = self.outcomes(&whole)?;
-                let most = outcomes.iter().map(|outcome| outcome.context.len()).max();
+                let most = outcomes.iter().map(Outcome::hits).max();
                 let most = most.unwrap_or(1).max(1) as u32;
                 (1..=most).map(f64::from).chain([self.settings.k as f64]).collect()
             }
@@ -283,10 +293,11 @@ impl<'r> Recording<'r> {
                 }
             };
             let mut row = Vec::with_capacity(lists.len());
-            for ((question, _), list) in self.recalled.iter().zip(lists) {
+            for ((question, recalled), list) in self.recalled.iter().zip(lists) {
                 let kept = list.partition_point(|scored| scored.score >= settings.min_score);
-                let eye = Eye::new(self.index.passages(), question, self.set.by_document)?;
-                row.push(eye.cell(&list[..kept], settings.k, settings.window_tokens)?);
+                let scope = recalled.request.scope();
+                let eye = Eye::new(self.index, scope, question, self.set.by_document)?;
+                row.push(eye.cell(&list[..kept], &settings)?);
             }
             cells.push(row);
         }

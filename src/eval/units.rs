@@ -1,5 +1,6 @@
 //! From rows of an index to the units that judgments name.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::judgments::Judgments;
@@ -74,6 +75,31 @@ impl<'i> Units<'i> {
             }
         }
         Ok(units)
+    }
+}
+
+impl Units<'_> {
+    /// The judgments as a context of the units `supplied` meets them: a unit that was collapsed into a hit
+    /// which says the same is met by that hit, so it takes the name of the hit's unit. One that is
+    /// supplied as well keeps its own. `same` are the collapsed rows, each with the hit's.
+    pub fn through<'j>(
+        &self,
+        judgments: &'j Judgments,
+        supplied: &[&str],
+        same: &[(u32, u32)],
+    ) -> Result<Cow<'j, Judgments>> {
+        let mut names: BTreeMap<String, String> = BTreeMap::new();
+        for (row, hit) in same {
+            let (unit, hit) = (self.of(*row)?, self.of(*hit)?);
+            if unit != hit && !supplied.contains(&unit.as_str()) {
+                names.entry(unit).or_insert(hit);
+            }
+        }
+        if names.is_empty() {
+            return Ok(Cow::Borrowed(judgments));
+        }
+        let name = |unit: &str| Some(names.get(unit).map_or(unit, String::as_str).to_owned());
+        Ok(judgments.mapped(name).map_or(Cow::Borrowed(judgments), Cow::Owned))
     }
 }
 

@@ -8,7 +8,8 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Index, InvertedIndexReader, Term};
 
 use super::score::Saturation;
-use super::union::{Best, Cursor, Union, WINDOW_ROWS};
+pub(super) use super::union::Cursor;
+use super::union::{Best, Union, WINDOW_ROWS};
 use super::write::schema;
 use super::{FOLDER, LENGTHS_KIND, folder::Folder};
 use crate::access::Bitmap;
@@ -49,6 +50,13 @@ pub(super) struct Weighted<'q> {
     pub df: u64,
     pub idf: f64,
     pub bound: f64,
+}
+
+impl Segment {
+    /// How many rows it holds.
+    pub(super) fn rows(&self) -> u32 {
+        self.rows
+    }
 }
 
 impl LexicalLayer {

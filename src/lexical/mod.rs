@@ -7,6 +7,7 @@
 //! results do not depend on segments, threads or the history of the index.
 
 mod folder;
+mod groups;
 mod layer;
 mod oracle;
 mod query;
@@ -15,6 +16,7 @@ mod search;
 mod union;
 mod write;
 
+pub use groups::Group;
 pub use oracle::exhaustive;
 pub use query::Query;
 pub use score::{Bm25, Explained};

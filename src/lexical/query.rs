@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::Group;
 use crate::access::Bitmap;
 use crate::error::Result;
 
@@ -10,6 +11,9 @@ use crate::error::Result;
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     terms: Vec<(String, u32)>,
+    groups: Vec<Group>,
+    /// Terms of the groups' alternatives that are not asked, each once.
+    beside: Vec<String>,
     counted: OnceLock<Counted>,
 }
 
@@ -32,10 +36,32 @@ impl Query {
                 _ => counted.push((term, 1)),
             }
         }
-        Self { terms: counted, counted: OnceLock::new() }
+        Self { terms: counted, ..Self::default() }
     }
 
-    /// The document frequency of each term among `readable`, by `count` the first time they are asked
+    /// The same with `groups` of its terms that other words may stand for.
+    #[must_use]
+    pub fn with_groups(mut self, groups: Vec<Group>) -> Self {
+        let asked = |term: &String| self.terms.binary_search_by(|(own, _)| own.cmp(term)).is_ok();
+        let instead = groups.iter().flat_map(|group| group.instead.iter().flatten());
+        let mut beside: Vec<String> = instead.filter(|term| !asked(term)).cloned().collect();
+        beside.sort_unstable();
+        beside.dedup();
+        Self { terms: std::mem::take(&mut self.terms), groups, beside, counted: OnceLock::new() }
+    }
+
+    /// Runs of its terms that other words may stand for; none for most questions.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The terms, and then those of the groups' alternatives that are not among them.
+    pub(super) fn all_terms(&self) -> impl Iterator<Item = &str> {
+        let asked = self.terms.iter().map(|(term, _)| term.as_str());
+        asked.chain(self.beside.iter().map(String::as_str))
+    }
+
+    /// The document frequency of each of [`Query::all_terms`] among `readable`, by `count` the first time they are asked
     /// for. A query serves one index; for another scope than the first it counts anew each time.
     pub(super) fn frequencies(
         &self,
@@ -47,8 +73,7 @@ impl Query {
         {
             return Ok(counted.frequencies.clone());
         }
-        let frequencies: Result<Vec<u64>> =
-            self.terms.iter().map(|(term, _)| count(term)).collect();
+        let frequencies: Result<Vec<u64>> = self.all_terms().map(count).collect();
         let frequencies = frequencies?;
         let counted = Counted { readable: Arc::clone(readable), frequencies: frequencies.clone() };
         // Another thread may have been first; what it counted is as good.

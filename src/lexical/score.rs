@@ -81,4 +81,7 @@ pub struct Explained {
     pub tf: u32,
     /// Its part of the score.
     pub score: f64,
+    /// The asked terms that it stands for, where it is none of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<String>,
 }

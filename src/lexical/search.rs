@@ -64,7 +64,7 @@ impl LexicalIndex {
     }
 
     /// The length of `row` in terms.
-    fn length(&self, row: u32) -> Result<u32> {
+    pub(super) fn length(&self, row: u32) -> Result<u32> {
         let Some((layer, own)) = self.layout.locate(row) else { return Ok(0) };
         let lengths = self.layers[layer].lengths.numbers::<u32>()?;
         Ok(lengths.get(own as usize).copied().unwrap_or(0))
@@ -79,7 +79,9 @@ impl LexicalIndex {
         bm25: Bm25,
         depth: usize,
     ) -> Result<Vec<(u32, f64)>> {
-        if scope.allowed().count() <= SOUGHT_ROWS_MAX {
+        if !query.groups().is_empty() {
+            self.search_grouped(query, scope, bm25, depth)
+        } else if scope.allowed().count() <= SOUGHT_ROWS_MAX {
             self.seek(query, scope, bm25, depth)
         } else {
             self.union(query, scope, bm25, depth)
@@ -147,18 +149,13 @@ impl LexicalIndex {
         bm25: Bm25,
         rows: &[u32],
     ) -> Result<Vec<f64>> {
+        if !query.groups().is_empty() {
+            return self.score_grouped(query, scope, bm25, rows);
+        }
         let weighted = self.weigh(query, scope)?;
         let saturation = bm25.saturation(self.statistics(scope)?);
-        // Each layer's rows, ascending, with their places in `rows`.
-        let mut own: Vec<Vec<(u32, usize)>> = vec![Vec::new(); self.layers.len()];
-        for (at, &row) in rows.iter().enumerate() {
-            if let Some((layer, row)) = self.layout.locate(row) {
-                own[layer].push((row, at));
-            }
-        }
         let mut scores = vec![0.0; rows.len()];
-        for (layer, mut own) in self.layers.iter().zip(own) {
-            own.sort_unstable();
+        for (own, layer) in self.located(rows) {
             let sought: Vec<u32> = own.iter().map(|(row, _)| *row).collect();
             layer
                 .score(&weighted, saturation, &sought, &mut |at, part| scores[own[at].1] += part)?;
@@ -166,7 +163,39 @@ impl LexicalIndex {
         Ok(scores)
     }
 
-    /// What each term of the query gives to `row`, by contribution descending.
+    /// Each layer with those of `rows` that are its own: their numbers there, ascending, and their places
+    /// in `rows`.
+    pub(super) fn located(
+        &self,
+        rows: &[u32],
+    ) -> impl Iterator<Item = (Vec<(u32, usize)>, &LexicalLayer)> {
+        let mut own: Vec<Vec<(u32, usize)>> = vec![Vec::new(); self.layers.len()];
+        for (at, &row) in rows.iter().enumerate() {
+            if let Some((layer, row)) = self.layout.locate(row) {
+                own[layer].push((row, at));
+            }
+        }
+        own.iter_mut().for_each(|own| own.sort_unstable());
+        own.into_iter().zip(&self.layers)
+    }
+
+    /// Calls `work` with each layer and those of `rows` that are its own, in its numbers.
+    pub(super) fn each_layer(
+        &self,
+        rows: &Bitmap,
+        mut work: impl FnMut(usize, &LexicalLayer, &Bitmap) -> Result<()>,
+    ) -> Result<()> {
+        let mut layers = self.layers.iter().enumerate();
+        layers.try_for_each(|(at, layer)| work(at, layer, &self.own(rows, at)))
+    }
+
+    /// The number of row `own` of `layer`, if it is alive.
+    pub(super) fn number(&self, layer: usize, own: u32) -> Option<u32> {
+        self.layout.number(layer, own)
+    }
+
+    /// What each term of the query gives to `row`, by contribution descending. Of a group the better side
+    /// is told.
     pub fn explain(
         &self,
         query: &Query,
@@ -174,6 +203,9 @@ impl LexicalIndex {
         bm25: Bm25,
         row: u32,
     ) -> Result<Vec<Explained>> {
+        if !query.groups().is_empty() {
+            return self.explain_grouped(query, scope, bm25, row);
+        }
         let saturation = bm25.saturation(self.statistics(scope)?);
         let length = self.length(row)?;
         let place = self.layout.locate(row);
@@ -190,6 +222,7 @@ impl LexicalIndex {
                 idf: weight.idf,
                 tf,
                 score: if tf == 0 { 0.0 } else { weight.bound * saturation.share(tf, length) },
+                stands_for: None,
             });
         }
         explained.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.term.cmp(&b.term)));
@@ -217,10 +250,7 @@ impl LexicalIndex {
         if passages == 0 {
             return Ok(Vec::new());
         }
-        let readable: OnceCell<Vec<Own<'_>>> = OnceCell::new();
-        let own = || (0..self.layers.len()).map(|at| self.own(scope.readable(), at)).collect();
-        let count = |term: &str| self.document_frequency(term, readable.get_or_init(own));
-        let frequencies = query.frequencies(scope.readable_shared(), count)?;
+        let frequencies = self.frequencies(query, scope)?;
         let mut weighted = Vec::with_capacity(query.terms().len());
         for ((term, count), df) in query.terms().iter().zip(frequencies) {
             if df > 0 {
@@ -236,6 +266,14 @@ impl LexicalIndex {
         }
         weighted.sort_by(|a, b| b.bound.total_cmp(&a.bound).then_with(|| a.term.cmp(b.term)));
         Ok(weighted)
+    }
+
+    /// The document frequency in the scope of each of [`Query::all_terms`].
+    pub(super) fn frequencies(&self, query: &Query, scope: &Scope) -> Result<Vec<u64>> {
+        let readable: OnceCell<Vec<Own<'_>>> = OnceCell::new();
+        let own = || (0..self.layers.len()).map(|at| self.own(scope.readable(), at)).collect();
+        let count = |term: &str| self.document_frequency(term, readable.get_or_init(own));
+        query.frequencies(scope.readable_shared(), count)
     }
 
     /// How many readable passages hold `term`.

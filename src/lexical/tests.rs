@@ -108,6 +108,121 @@ proptest! {
     }
 }
 
+/// Every row's score of a query with groups, from the definition: tf by looking at the row.
+fn grouped(rows: &[Vec<u8>], query: &Query, readable: &Bitmap) -> Vec<f64> {
+    let bm25 = Bm25::default();
+    let own: Vec<&Vec<u8>> = readable.iter().map(|row| &rows[row as usize]).collect();
+    let tf = |row: &[u8], term: &str| {
+        let term: u8 = term[1..].parse().unwrap();
+        row.iter().filter(|own| **own == term).count()
+    };
+    let average = own.iter().map(|row| row.len()).sum::<usize>() as f64 / own.len() as f64;
+    let idfs: Vec<f64> = (0..14)
+        .map(|term| {
+            let df = own.iter().filter(|row| row.contains(&term)).count();
+            Bm25::idf(own.len() as u64, df as u64)
+        })
+        .collect();
+    let idf = |term: &str| idfs[term[1..].parse::<usize>().unwrap()];
+    let share = |tf: usize, row: &[u8]| {
+        let slope = bm25.k1 * bm25.b / average.max(1.0);
+        let tf = tf as f64;
+        tf / (tf + bm25.k1 * (1.0 - bm25.b) + slope * row.len() as f64)
+    };
+    let score = |row: &Vec<u8>| {
+        let one = |term: &String| idf(term) * share(tf(row, term), row);
+        let mut total = 0.0;
+        for (term, count) in query.terms() {
+            let grouped = query.groups().iter().flat_map(|group| &group.asked);
+            let grouped = grouped.filter(|own| *own == term).count() as u32;
+            total += f64::from(count - grouped) * one(term);
+        }
+        for group in query.groups() {
+            let asked: f64 = group.asked.iter().map(one).sum();
+            let most: f64 = group.asked.iter().map(|term| idf(term)).sum();
+            let instead = group.instead.iter().map(|phrase| {
+                let own: f64 = phrase.iter().map(|term| idf(term)).sum();
+                let tf = phrase.iter().map(|term| tf(row, term)).min().unwrap();
+                group.weight * own.min(most) * share(tf, row)
+            });
+            total += instead.fold(asked, f64::max);
+        }
+        total
+    };
+    rows.iter().map(score).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn groups_are_scored_as_they_are_defined(
+        rows in prop::collection::vec(prop::collection::vec(0_u8..12, 1..9), 2..400),
+        many in any::<bool>(),
+        cuts in prop::collection::vec(1_usize..400, 0..3),
+        terms in prop::collection::vec(0_u8..14, 1..6),
+        instead in prop::collection::vec(prop::collection::vec(0_u8..14, 1..4), 1..4),
+        weight in 0_u8..=4,
+        run in 1_usize..3,
+        seed in any::<u64>(),
+        depth in 0_usize..30,
+    ) {
+        // More rows than are looked up one by one.
+        let rows = if many { rows.iter().cycle().take(4_200).cloned().collect() } else { rows };
+        let (_folder, index) = index(&rows, &cuts);
+        let n = rows.len() as u32;
+        let name = |terms: &[u8]| terms.iter().map(|term| format!("t{term}")).collect::<Vec<_>>();
+        let group = Group {
+            asked: name(&terms[..run.min(terms.len())]),
+            instead: instead.iter().map(|phrase| name(phrase)).collect(),
+            weight: f64::from(weight) / 4.0,
+        };
+        let query = question(&terms).with_groups(vec![group]);
+        let bit = |row: u32| (u64::from(row) ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61;
+        let readable = Bitmap::of(n, (0..n).filter(|row| bit(*row) > 2 || *row == 0));
+        for scope in [Scope::everyone(n), Scope::restricted(readable)] {
+            let slow = grouped(&rows, &query, scope.readable());
+            let all: Vec<u32> = (0..n).collect();
+            let scores = index.score(&query, &scope, Bm25::default(), &all).unwrap();
+            for (slow, score) in slow.iter().zip(&scores) {
+                prop_assert!((slow - score).abs() < 1e-9, "{slow} and {score}");
+            }
+            let mut ranked: Vec<(u32, f64)> = scope.allowed().iter()
+                .map(|row| (row, scores[row as usize])).filter(|(_, score)| *score > 0.0).collect();
+            ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            ranked.truncate(depth);
+            let found = index.search(&query, &scope, Bm25::default(), depth).unwrap();
+            prop_assert_eq!(&found, &ranked, "the same bits both ways");
+            let bound = index.bound(&query, &scope).unwrap();
+            for (row, score) in found.into_iter().take(5) {
+                prop_assert!(score <= bound + 1e-9);
+                let parts = index.explain(&query, &scope, Bm25::default(), row).unwrap();
+                let sum: f64 = parts.iter().map(|part| part.score).sum();
+                prop_assert!((sum - score).abs() < 1e-9);
+            }
+        }
+    }
+}
+
+/// Two passages that differ in one word: the one with the word that was asked is never behind, at any
+/// weight and however rare the other word is.
+#[test]
+fn a_synonym_never_beats_the_word_that_was_asked() {
+    let rows = vec![vec![1, 9, 8], vec![2, 9, 8], vec![1, 7], vec![1], vec![1, 3, 4], vec![3, 4]];
+    let (_folder, index) = index(&rows, &[]);
+    let scope = Scope::everyone(6);
+    for weight in [0.0, 0.5, 1.0] {
+        let instead = vec![vec!["t2".to_owned()]];
+        let group = Group { asked: vec!["t1".to_owned()], instead, weight };
+        let query = question(&[1]).with_groups(vec![group]);
+        let scores = index.score(&query, &scope, Bm25::default(), &[0, 1]).unwrap();
+        assert!(scores[0] >= scores[1], "{scores:?} at {weight}");
+        assert_eq!(scores[1] > 0.0, weight > 0.0);
+        let alone = index.score(&question(&[1]), &scope, Bm25::default(), &[0]).unwrap();
+        assert_eq!(scores[0], alone[0], "the asked word counts as it did");
+    }
+}
+
 #[test]
 fn long_lists_are_pruned_to_the_same_rows() {
     let mut state = 7_u64;

@@ -36,6 +36,26 @@ impl Cursor {
         let here = self.postings.docs().get(self.at)?;
         (*here == target).then(|| self.postings.freq(self.at))
     }
+
+    /// Calls `hear` with each further document before `end` and how often it holds the term.
+    pub(super) fn until(&mut self, end: u32, mut hear: impl FnMut(u32, u32)) {
+        loop {
+            let docs = self.postings.docs();
+            if docs.is_empty() {
+                return;
+            }
+            let freqs = self.postings.freqs();
+            while self.at < docs.len() && docs[self.at] < end {
+                hear(docs[self.at], freqs[self.at]);
+                self.at += 1;
+            }
+            if self.at < docs.len() {
+                return;
+            }
+            self.postings.advance();
+            self.at = 0;
+        }
+    }
 }
 
 /// The disjunction of a query's terms over the rows, a window at a time.

@@ -73,6 +73,7 @@ impl Project {
         if stated.is_none() && !overrides.iter().any(|set| set.trim_start().starts_with("index")) {
             file.index = PathBuf::from(BARE_INDEX);
         }
+        file.search.synonyms.read(&folder)?;
         let beir =
             ["corpus.jsonl", "corpus.jsonl.zst"].iter().any(|name| folder.join(name).is_file());
         let evals =

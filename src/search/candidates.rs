@@ -1,6 +1,7 @@
 //! What passes from stage to stage.
 
 use super::Request;
+use super::window::Chosen;
 use crate::error::Result;
 use crate::lexical::Query;
 use crate::trace::Scored;
@@ -33,6 +34,8 @@ pub struct Candidates {
     pub alpha: f64,
     /// The list a leg found by itself, for the trace; taken by the pipeline after each stage.
     pub leg: Option<Vec<Scored>>,
+    /// What the window holds, once there is one.
+    pub(super) chosen: Chosen,
     /// How the stage did its work; taken by the pipeline after each stage.
     pub note: String,
 }

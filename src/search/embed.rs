@@ -2,14 +2,29 @@
 
 use std::sync::Arc;
 
-use super::{Candidates, Mode, Request, Stage};
+use super::synonyms::Rules;
+use super::{Candidates, Mode, Request, Settings, Stage};
 use crate::error::Result;
 use crate::index::Index;
 use crate::lexical::Query;
 use crate::vectors::Role;
 
 /// Analyses and embeds the question.
-pub(super) struct Embed(pub Arc<Index>);
+pub(super) struct Embed {
+    pub index: Arc<Index>,
+    pub settings: Arc<Settings>,
+    pub rules: Rules,
+}
+
+impl Embed {
+    /// The terms of `question` with what may stand for them, and how that is told.
+    fn query(&self, question: &str) -> (Query, Vec<String>) {
+        let terms = self.index.analyzer().question(question);
+        let (groups, told) = self.rules.groups(&terms, self.settings.synonym_weight);
+        let query = Query::new(terms);
+        if groups.is_empty() { (query, told) } else { (query.with_groups(groups), told) }
+    }
+}
 
 impl Stage for Embed {
     fn name(&self) -> &'static str {
@@ -17,10 +32,11 @@ impl Stage for Embed {
     }
 
     fn run(&self, request: &Request, mut candidates: Candidates) -> Result<Candidates> {
-        candidates.query = Query::new(self.0.analyzer().question(&request.question));
+        let told;
+        (candidates.query, told) = self.query(&request.question);
         candidates.note = format!("{} terms", candidates.query.terms().len());
         if request.mode != Mode::Lexical {
-            let embedder = self.0.embedder();
+            let embedder = self.index.embedder();
             let embedded = embedder.embed(Role::Query, &[&request.question])?;
             let embedded = embedded.checked(embedder, 1)?;
             candidates.readable = embedded.readable.first().copied().map_or(0.0, f64::from);
@@ -31,6 +47,9 @@ impl Stage for Embed {
             }
             candidates.note +=
                 &format!(", {:.0} % of it read by the model", candidates.readable * 100.0);
+        }
+        for told in told {
+            candidates.note += &format!("; {told}");
         }
         Ok(candidates)
     }

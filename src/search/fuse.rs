@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Candidates, Mode, Request, Settings, Stage};
+use super::{Candidate, Candidates, Mode, Request, Settings, Stage, cues};
 use crate::error::Result;
 use crate::index::Index;
 
@@ -40,6 +40,7 @@ impl Stage for Fuse {
             Fusion::Convex => self.convex(request, &mut candidates)?,
             Fusion::Rrf => self.reciprocal(&mut candidates),
         }
+        cues::apply(&self.index, &request.question, &self.settings, &mut candidates)?;
         candidates.sort();
         Ok(candidates)
     }

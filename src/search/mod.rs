@@ -11,7 +11,9 @@
 //! always score descending, ties by row, which is by passage reference.
 
 mod candidates;
+mod cues;
 mod dense;
+mod duplicates;
 mod embed;
 mod fuse;
 mod lexical;
@@ -20,11 +22,14 @@ mod pipeline;
 mod request;
 mod rerank;
 mod settings;
+mod synonyms;
 mod window;
 
 pub use candidates::{Candidate, Candidates, Stage};
 pub use fuse::Fusion;
 pub use pipeline::{Recalled, Searcher};
 pub use request::{ContextBlock, Outcome, Request, Retriever};
+pub use rerank::CALIBRATION;
 pub use settings::{DensePath, ENCODER_ALPHA, Mode, Settings};
-pub(crate) use window::within;
+pub use synonyms::Synonyms;
+pub(crate) use window::choose;

@@ -10,7 +10,7 @@ use super::lexical::Lexical;
 use super::min_score::MinScore;
 use super::rerank::Rerank;
 use super::window::Window;
-use super::{Candidates, ContextBlock, Outcome, Request, Retriever, Settings, Stage};
+use super::{Candidates, Outcome, Request, Retriever, Settings, Stage};
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::trace::{Scored, StageTrace, Trace};
@@ -46,10 +46,11 @@ impl Searcher {
     /// A searcher over `index`; refuses settings out of their ranges.
     pub fn new(index: Arc<Index>, settings: Settings) -> Result<Self> {
         settings.check()?;
+        let rules = settings.synonyms.compile(index.analyzer())?;
         let settings = Arc::new(settings);
         let (i, s) = (|| Arc::clone(&index), || Arc::clone(&settings));
         let stages: Vec<Box<dyn Stage>> = vec![
-            Box::new(Embed(i())),
+            Box::new(Embed { index: i(), settings: s(), rules }),
             Box::new(Lexical { index: i(), settings: s() }),
             Box::new(Dense { index: i(), settings: s() }),
             Box::new(Fuse { index: i(), settings: s() }),
@@ -89,17 +90,20 @@ impl Searcher {
     /// set otherwise.
     pub fn replay(&self, recalled: &Recalled) -> Result<Outcome> {
         let (stamp, settings) = &recalled.of;
-        let legs = |s: &Settings| (s.depth, s.bm25, s.dense, s.ef);
-        if *stamp != self.index.stamp() || legs(settings) != legs(&self.settings) {
+        let legs = |s: &Settings| (s.depth, s.bm25, s.dense, s.ef, s.synonym_weight);
+        if *stamp != self.index.stamp()
+            || legs(settings) != legs(&self.settings)
+            || settings.synonyms != self.settings.synonyms
+        {
             let problem = "the candidates are of another index or of other legs".to_owned();
             return Err(Error::Guard { stage: "fuse", problem });
         }
         let started = Instant::now();
         let Recalled { request, mut candidates, mut stages, .. } = recalled.clone();
         run(&self.stages[LEGS..], &request, &mut candidates, &mut stages)?;
-        let context = self.context(&candidates)?;
-        let total_us = started.elapsed().as_secs_f64() * 1e6;
-        Ok(Outcome { context, trace: Trace { stages, total_us } })
+        let mut outcome = self.outcome(&request, candidates, Trace { stages, total_us: 0.0 })?;
+        outcome.trace.total_us = started.elapsed().as_secs_f64() * 1e6;
+        Ok(outcome)
     }
 
     /// Refuses a request for another generation.
@@ -114,14 +118,16 @@ impl Searcher {
         Ok(())
     }
 
-    fn context(&self, candidates: &Candidates) -> Result<Vec<ContextBlock>> {
-        let passages = self.index.passages();
-        let block = |candidate: &super::Candidate| {
-            let block = passages.passage(candidate.row)?.block;
-            let tokens = passages.block(block)?.tokens as usize;
-            Ok(ContextBlock { block, row: candidate.row, score: candidate.score, tokens })
-        };
-        candidates.list.iter().map(block).collect()
+    fn outcome(&self, request: &Request, candidates: Candidates, trace: Trace) -> Result<Outcome> {
+        let Candidates { list, chosen, query, .. } = candidates;
+        let scored =
+            |candidate: &super::Candidate| Scored { row: candidate.row, score: candidate.score };
+        let list: Vec<Scored> = list.iter().map(scored).collect();
+        let context = chosen.context(&self.index, &list)?;
+        let all = context.iter().map(|block| block.row);
+        let same = chosen.same.iter().map(|(row, _)| *row);
+        within("window", request, all.chain(same))?;
+        Ok(Outcome { context, trace, same: chosen.same, query })
     }
 }
 
@@ -132,9 +138,9 @@ impl Retriever for Searcher {
         let mut candidates = Candidates::default();
         let mut stages = Vec::with_capacity(self.stages.len());
         run(&self.stages, request, &mut candidates, &mut stages)?;
-        let context = self.context(&candidates)?;
-        let total_us = started.elapsed().as_secs_f64() * 1e6;
-        Ok(Outcome { context, trace: Trace { stages, total_us } })
+        let mut outcome = self.outcome(request, candidates, Trace { stages, total_us: 0.0 })?;
+        outcome.trace.total_us = started.elapsed().as_secs_f64() * 1e6;
+        Ok(outcome)
     }
 }
 
@@ -180,9 +186,16 @@ fn run(
 
 /// Stops the request when a candidate is outside the scope. Says which stage, never which passage.
 fn guard(stage: &'static str, request: &Request, candidates: &Candidates) -> Result<()> {
-    let allowed = request.scope.allowed();
     let led = candidates.leg.as_deref().unwrap_or_default().iter().map(|scored| scored.row);
-    let mut rows = candidates.list.iter().map(|candidate| candidate.row).chain(led);
+    within(stage, request, candidates.list.iter().map(|candidate| candidate.row).chain(led))
+}
+
+fn within(
+    stage: &'static str,
+    request: &Request,
+    mut rows: impl Iterator<Item = u32>,
+) -> Result<()> {
+    let allowed = request.scope.allowed();
     if rows.all(|row| allowed.contains(row)) {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 use super::{Mode, Settings};
 use crate::access::Scope;
 use crate::error::{Error, Result};
+use crate::lexical::Query;
 use crate::trace::Trace;
 
 /// A question with the scope of its asker: there is no way to make one without.
@@ -70,21 +71,39 @@ pub struct ContextBlock {
     pub score: f64,
     /// Estimated tokens of the block.
     pub tokens: usize,
+    /// The block that it is a neighbour of, where it was not found itself: `search.neighbours`. Its row
+    /// is then its first, and the score is that of the block it is joined to.
+    pub joined_to: Option<u32>,
 }
 
 /// What a search brought.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// Distinct blocks, best first: what would be handed to a reader or a model.
+    /// Distinct blocks, best first, neighbours behind the hit that they are joined to: what would be
+    /// handed to a reader or a model.
     pub context: Vec<ContextBlock>,
     /// What every stage did.
     pub trace: Trace,
+    /// Rows that say the same as a hit and were collapsed into it, each with the hit's row.
+    pub same: Vec<(u32, u32)>,
+    /// The question as the lexical leg understood it.
+    pub query: Query,
 }
 
 impl Outcome {
     /// Estimated tokens of the context.
     pub fn tokens(&self) -> usize {
         self.context.iter().map(|block| block.tokens).sum()
+    }
+
+    /// How many blocks of the context were found themselves: all but the neighbours, at most `k`.
+    pub fn hits(&self) -> usize {
+        self.context.iter().filter(|block| block.joined_to.is_none()).count()
+    }
+
+    /// The rows that were collapsed into the hit of `row`, best first.
+    pub fn same_as(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        self.same.iter().filter(move |(_, hit)| *hit == row).map(|(row, _)| *row)
     }
 }
 

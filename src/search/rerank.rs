@@ -6,13 +6,13 @@ use super::{Candidates, Mode, Request, Stage};
 use crate::error::Result;
 use crate::index::Index;
 
-/// The fitted constants of [`Rerank`]: base, weight of the fused score, weight of the confidence.
+/// The fitted constants of the reranked score: base, weight of the fused score, weight of the confidence.
 ///
 /// Fitted by `tools/calibrate.py` on 42,147 candidates: the tuning halves of eleven public sets, and of
 /// ten pairs of a corpus with questions of another subject. On the other halves, candidates scored .05,
 /// .15, .25, .35, .45, .55, .64 and .73 were relevant .04, .13, .22, .27, .35, .53, .73 and .73 of the
 /// time.
-const FITTED: [f64; 3] = [-11.262, 10.213, 2.340];
+pub const CALIBRATION: [f64; 3] = [-11.262, 10.213, 2.340];
 
 /// Turns the fused score into the probability that a candidate is relevant.
 ///
@@ -53,7 +53,7 @@ impl Stage for Rerank {
         };
         let confidence = candidates.list.iter().map(evidence).fold(0.0, f64::max).min(1.0);
         for candidate in &mut candidates.list {
-            let [base, fused, sure] = FITTED;
+            let [base, fused, sure] = CALIBRATION;
             let logit = base + fused * candidate.score + sure * confidence;
             candidate.score = 1.0 / (1.0 + (-logit).exp());
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Fusion;
+use super::{Fusion, Synonyms};
 use crate::error::{Error, Result};
 use crate::lexical::Bm25;
 
@@ -70,6 +70,56 @@ pub struct Settings {
     pub dense: DensePath,
     /// Candidates that a walk over the graph keeps, 10..=10000. Default 256.
     pub ef: usize,
+    /// The file of words that say the same. Default: none.
+    #[serde(skip_serializing_if = "Synonyms::is_none")]
+    pub synonyms: Synonyms,
+    /// What a synonym counts beside the word that was asked, 0.0..=1.0. Default 0.5.
+    #[serde(skip_serializing_if = "is_default_weight")]
+    pub synonym_weight: f64,
+    /// Likeness from which two passages say the same and only the better one is handed over,
+    /// 0.0..=1.0; 1 is the same words. Default 0, which keeps all.
+    #[serde(skip_serializing_if = "is_off")]
+    pub duplicates: f64,
+    /// How much being unlike the hits before it counts beside the score, 0.0..=1.0. Default 0.
+    #[serde(skip_serializing_if = "is_off")]
+    pub diversity: f64,
+    /// The most hits of one document in the window; 0, the default, is no limit.
+    #[serde(skip_serializing_if = "is_none")]
+    pub per_document: usize,
+    /// Blocks before and after a hit that are handed over with it, 0..=100. Default 0.
+    #[serde(skip_serializing_if = "is_none")]
+    pub neighbours: usize,
+    /// Keys of metadata of which a value in the question raises the documents that have it and lowers those
+    /// that have others. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cues: Vec<String>,
+    /// How much of the fused score a cue is worth, 0.0..=1.0. Default 0.1.
+    #[serde(skip_serializing_if = "is_default_cue")]
+    pub cue_weight: f64,
+}
+
+/// What a cue is worth by default.
+const CUE_WEIGHT: f64 = 0.1;
+
+/// What a synonym counts by default.
+const SYNONYM_WEIGHT: f64 = 0.5;
+
+// A setting that came later is written only where it is set, so that the receipts of all others stay
+// as they were.
+fn is_default_weight(weight: &f64) -> bool {
+    *weight == SYNONYM_WEIGHT
+}
+
+fn is_default_cue(weight: &f64) -> bool {
+    *weight == CUE_WEIGHT
+}
+
+fn is_off(share: &f64) -> bool {
+    *share == 0.0
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Default for Settings {
@@ -87,6 +137,14 @@ impl Default for Settings {
             bm25: Bm25::default(),
             dense: DensePath::Auto,
             ef: 256,
+            synonyms: Synonyms::default(),
+            synonym_weight: SYNONYM_WEIGHT,
+            duplicates: 0.0,
+            diversity: 0.0,
+            per_document: 0,
+            neighbours: 0,
+            cues: Vec::new(),
+            cue_weight: CUE_WEIGHT,
         }
     }
 }
@@ -132,6 +190,14 @@ impl Settings {
         }
         share("search.min_score", self.min_score)?;
         share("search.bm25.b", self.bm25.b)?;
+        share("search.synonym_weight", self.synonym_weight)?;
+        share("search.cue_weight", self.cue_weight)?;
+        share("search.duplicates", self.duplicates)?;
+        share("search.diversity", self.diversity)?;
+        if self.neighbours > 100 {
+            let expected = "a whole number from 0 to 100";
+            return Err(Error::invalid("search.neighbours", self.neighbours, expected));
+        }
         if !(0.0..=1000.0).contains(&self.bm25.k1) {
             return Err(Error::invalid("search.bm25.k1", self.bm25.k1, "a number from 0 to 1000"));
         }

@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::access::Scope;
 use crate::error::Result;
 use crate::index::Index;
 use crate::lexical::{Bm25, Explained};
 use crate::passage::store::BlockRecord;
-use crate::search::{Candidate, ContextBlock, Outcome, Recalled, Settings, within};
+use crate::search::{Candidate, ContextBlock, Outcome, Recalled, Settings, choose};
 use crate::trace::Scored;
 
 /// The engine that is operated on.
@@ -79,9 +80,9 @@ impl Patient<'_> {
     pub(super) fn ranked_anew(
         &self,
         mut outcome: Outcome,
+        scope: &Scope,
         change: RankingChange,
     ) -> Result<Outcome> {
-        let passages = self.index.passages();
         let Some(stage) = outcome.trace.stages.iter_mut().find(|stage| stage.name == "rerank")
         else {
             return Ok(outcome);
@@ -90,16 +91,8 @@ impl Patient<'_> {
         let least = self.settings.min_score;
         let kept: Vec<Scored> =
             stage.list.iter().filter(|scored| scored.score >= least).copied().collect();
-        let rows = kept.iter().map(|scored| scored.row);
-        let places = within(passages, rows, self.settings.k, self.settings.window_tokens)?;
-        let mut context = Vec::with_capacity(places.len());
-        for at in places {
-            let Scored { row, score } = kept[at];
-            let block = passages.passage(row)?.block;
-            let tokens = passages.block(block)?.tokens as usize;
-            context.push(ContextBlock { block, row, score, tokens });
-        }
-        outcome.context = context;
+        let chosen = choose(self.index, scope, self.settings, &kept, self.settings.k)?;
+        (outcome.context, outcome.same) = (chosen.context(self.index, &kept)?, chosen.same);
         Ok(outcome)
     }
 
@@ -117,7 +110,7 @@ impl Patient<'_> {
     /// `block` as a context holds it, in the place of one with `score`.
     pub(super) fn handed_over(&self, block: u32, score: f64) -> Result<ContextBlock> {
         let BlockRecord { first_row, tokens, .. } = self.index.passages().block(block)?;
-        Ok(ContextBlock { block, row: first_row, score, tokens: tokens as usize })
+        Ok(ContextBlock { block, row: first_row, score, tokens: tokens as usize, joined_to: None })
     }
 
     /// The block of the same number in a document whose title is the same but for numbers: another

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use crate::access::Scope;
 use crate::error::Result;
 use crate::eval::measurement::CONTEXT_MEASURES;
 use crate::eval::measures::{self, Measure};
 use crate::eval::questions::Question;
 use crate::eval::units::Units;
-use crate::passage::store::PassageStore;
-use crate::search::within;
+use crate::index::Index;
+use crate::search::{Settings, choose};
 use crate::trace::Scored;
 
 /// What one question is worth at one value.
@@ -58,7 +59,8 @@ type Numbers = ([Option<f64>; 4], usize, usize);
 
 /// Looks at lists with the judgments of one question.
 pub(super) struct Eye<'e> {
-    passages: &'e PassageStore,
+    index: &'e Index,
+    scope: &'e Scope,
     question: &'e Question,
     units: Units<'e>,
     measures: Vec<Box<dyn Measure>>,
@@ -66,19 +68,19 @@ pub(super) struct Eye<'e> {
 
 impl<'e> Eye<'e> {
     pub fn new(
-        passages: &'e PassageStore,
+        index: &'e Index,
+        scope: &'e Scope,
         question: &'e Question,
         by_document: bool,
     ) -> Result<Self> {
-        let units = Units::new(passages, &question.judgments, by_document)?;
+        let units = Units::new(index.passages(), &question.judgments, by_document)?;
         let measures = measures::parse_all(CONTEXT_MEASURES)?;
-        Ok(Self { passages, question, units, measures })
+        Ok(Self { index, scope, question, units, measures })
     }
 
-    /// The numbers of the window over `list`, best first, of `k` blocks and `budget` tokens.
-    pub fn cell(&self, list: &[Scored], k: usize, budget: usize) -> Result<Cell> {
-        let rows = |list: &[Scored]| list.iter().map(|scored| scored.row).collect::<Vec<_>>();
-        let (values, tokens, blocks) = self.numbers(&rows(list), k, budget)?;
+    /// The numbers of the window that `settings` give over `list`, best first.
+    pub fn cell(&self, list: &[Scored], settings: &Settings) -> Result<Cell> {
+        let (values, tokens, blocks) = self.numbers(list, settings)?;
         let range = |[_, recall, precision, rank]: [Option<f64>; 4]| Range {
             recall: recall.unwrap_or(0.0),
             precision: precision.unwrap_or(0.0),
@@ -87,32 +89,30 @@ impl<'e> Eye<'e> {
         let own = range(values);
         let (mut least, mut most) = (own, own);
         if list.windows(2).any(|pair| pair[0].score == pair[1].score) {
-            least = range(self.numbers(&self.arranged(list, false)?, k, budget)?.0);
-            most = range(self.numbers(&self.arranged(list, true)?, k, budget)?.0);
+            least = range(self.numbers(&self.arranged(list, false)?, settings)?.0);
+            most = range(self.numbers(&self.arranged(list, true)?, settings)?.0);
         }
         let hit = values[0].unwrap_or(0.0);
         let Range { recall, precision, rank } = own;
         Ok(Cell { hit, recall, precision, rank, tokens, blocks, least, most })
     }
 
-    fn numbers(&self, rows: &[u32], k: usize, budget: usize) -> Result<Numbers> {
-        let kept = within(self.passages, rows.iter().copied(), k, budget)?;
-        let mut names = Vec::with_capacity(kept.len());
-        let mut tokens = 0;
-        for at in &kept {
-            names.push(self.units.of(rows[*at])?);
-            let block = self.passages.passage(rows[*at])?.block;
-            tokens += self.passages.block(block)?.tokens as usize;
-        }
+    fn numbers(&self, list: &[Scored], settings: &Settings) -> Result<Numbers> {
+        let chosen = choose(self.index, self.scope, settings, list, settings.k)?;
+        let context = chosen.context(self.index, list)?;
+        let tokens = context.iter().map(|block| block.tokens).sum();
+        let names = context.iter().map(|block| self.units.of(block.row));
+        let names = names.collect::<Result<Vec<String>>>()?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let score = |at: usize| self.measures[at].score(&self.question.judgments, &names);
-        Ok(([score(0), score(1), score(2), score(3)], tokens, kept.len()))
+        let judgments = self.units.through(&self.question.judgments, &names, &chosen.same)?;
+        let score = |at: usize| self.measures[at].score(&judgments, &names);
+        Ok(([score(0), score(1), score(2), score(3)], tokens, context.len()))
     }
 
     /// The rows with every run of equal scores arranged so that evidence comes first, or last. Of
     /// evidence, what covers a group that nothing before it covered goes before what does not. Where a
     /// budget of tokens decides, another order may do a little better or worse.
-    fn arranged(&self, list: &[Scored], well: bool) -> Result<Vec<u32>> {
+    fn arranged(&self, list: &[Scored], well: bool) -> Result<Vec<Scored>> {
         let groups = self.question.judgments.groups();
         let mut covered = BTreeSet::new();
         let mut rows = Vec::with_capacity(list.len());
@@ -121,10 +121,10 @@ impl<'e> Eye<'e> {
             for scored in run {
                 let unit = self.units.of(scored.row)?;
                 let of = (0..groups.len()).filter(|at| groups[*at].contains(&unit));
-                left.push((scored.row, of.collect::<Vec<_>>()));
+                left.push((*scored, of.collect::<Vec<_>>()));
             }
             while !left.is_empty() {
-                let worth = |(_, of): &(u32, Vec<usize>)| {
+                let worth = |(_, of): &(Scored, Vec<usize>)| {
                     let fresh = of.iter().filter(|group| !covered.contains(*group)).count();
                     (fresh, usize::from(!of.is_empty()))
                 };
@@ -135,9 +135,9 @@ impl<'e> Eye<'e> {
                     order.min_by_key(|at| worth(&left[*at]))
                 };
                 let Some(next) = next else { break };
-                let (row, of) = left.remove(next);
+                let (scored, of) = left.remove(next);
                 covered.extend(of);
-                rows.push(row);
+                rows.push(scored);
             }
         }
         Ok(rows)
