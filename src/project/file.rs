@@ -1,5 +1,6 @@
 //! `atlas.toml`: its keys, their defaults, and the messages when one is wrong.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -61,9 +62,9 @@ pub struct ProjectFile {
     pub search: search::Settings,
     /// How answers are made of what a search brought.
     pub answer: answer::Settings,
-    /// Whether `search.alpha` was written down, and is no default.
+    /// The keys of `[search]` that were written down, and are no defaults.
     #[serde(skip)]
-    alpha_is_stated: bool,
+    stated: BTreeSet<String>,
 }
 
 impl Default for ProjectFile {
@@ -87,7 +88,7 @@ impl Default for ProjectFile {
             layers: LayerSettings::default(),
             search: search::Settings::default(),
             answer: answer::Settings::default(),
-            alpha_is_stated: false,
+            stated: BTreeSet::new(),
         }
     }
 }
@@ -118,15 +119,23 @@ impl ProjectFile {
                 .map_err(|fault: toml::de::Error| not_a_setting(written, fault.message()))?;
         }
         let search = table.get("search").and_then(toml::Value::as_table);
-        set.alpha_is_stated = search.is_some_and(|search| search.contains_key("alpha"));
+        set.stated = search.map(|keys| keys.keys().cloned().collect()).unwrap_or_default();
         Ok(set)
     }
 
-    /// Puts the weight that suits an encoder in the place of the default, which was found with the model
-    /// in the program; a stated one stays.
+    /// Puts what suits an encoder in the place of defaults that were found with the model in the program;
+    /// what is stated stays.
     pub(super) fn suit_an_encoder(&mut self) {
-        if !self.alpha_is_stated {
-            self.search.alpha = search::ENCODER_ALPHA;
+        let own = search::Settings::with_encoder();
+        let keys = [
+            ("alpha", &mut self.search.alpha, own.alpha),
+            ("readable_from", &mut self.search.readable_from, own.readable_from),
+            ("readable_full", &mut self.search.readable_full, own.readable_full),
+        ];
+        for (key, value, suited) in keys {
+            if !self.stated.contains(key) {
+                *value = suited;
+            }
         }
     }
 }
@@ -307,20 +316,22 @@ mod tests {
 
     #[test]
     fn an_encoder_has_a_weight_of_its_own_unless_one_is_stated() {
-        let alpha = |text: &str, set: &[&str]| {
+        let weight = |text: &str, set: &[&str]| {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join(PROJECT_FILE);
             fs::write(&path, text).unwrap();
             let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
             let mut file = ProjectFile::read(Some(&path), &set).unwrap();
             file.suit_an_encoder();
-            file.search.alpha
+            (file.search.alpha, file.search.readable_from, file.search.readable_full)
         };
-        assert_ne!(search::ENCODER_ALPHA, search::Settings::default().alpha);
-        assert_eq!(alpha("", &[]), search::ENCODER_ALPHA);
-        assert_eq!(alpha("search.k = 3", &["search.depth=50"]), search::ENCODER_ALPHA);
-        assert_eq!(alpha("search.alpha = 0.6", &[]), 0.6);
-        assert_eq!(alpha("[search]\nk = 3", &["search.alpha=0.3"]), 0.3);
+        let own = search::Settings::with_encoder();
+        let suited = (own.alpha, own.readable_from, own.readable_full);
+        assert_eq!(weight("", &[]), suited);
+        assert_eq!(weight("search.k = 3", &["search.depth=50"]), suited);
+        assert_eq!(weight("search.alpha = 0.6", &[]), (0.6, suited.1, suited.2));
+        assert_eq!(weight("[search]\nk = 3", &["search.alpha=0.3"]), (0.3, suited.1, suited.2));
+        assert_eq!(weight("search.readable_full = 0.9", &[]), (suited.0, suited.1, 0.9));
     }
 
     #[test]

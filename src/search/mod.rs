@@ -30,6 +30,6 @@ pub use fuse::Fusion;
 pub use pipeline::{Recalled, Searcher};
 pub use request::{ContextBlock, Outcome, Request, Retriever};
 pub use rerank::CALIBRATION;
-pub use settings::{DensePath, ENCODER_ALPHA, Mode, Settings};
+pub use settings::{DensePath, Mode, Settings};
 pub use synonyms::Synonyms;
 pub(crate) use window::choose;

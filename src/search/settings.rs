@@ -6,10 +6,6 @@ use super::{Fusion, Synonyms};
 use crate::error::{Error, Result};
 use crate::lexical::Bm25;
 
-/// Weight of the dense leg by default where an encoder from outside embeds: it can be trusted more than
-/// the model in the program.
-pub const ENCODER_ALPHA: f64 = 0.8;
-
 /// Which legs a search uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
@@ -50,13 +46,13 @@ pub struct Settings {
     /// How the legs are joined.
     pub fusion: Fusion,
     /// Weight of the dense leg in convex fusion, 0.0..=1.0. Default 0.6, with an encoder from outside
-    /// [`ENCODER_ALPHA`].
+    /// 0.8.
     pub alpha: f64,
     /// The share of a question, 0.0..=1.0, up to which the model must have read it for the dense leg to
-    /// count at all. Default 0.5.
+    /// count at all. Default 0.5, with an encoder 0.25.
     pub readable_from: f64,
     /// The share from which the dense leg has its whole weight, `readable_from`..=1.0; between the two
-    /// it grows evenly. Default 0.75. English questions read .96 on average and nearly always more than
+    /// it grows evenly. Default 0.75, with an encoder 0.5. English questions read .96 on average and nearly always more than
     /// .7; German and Spanish ones .54, other scripts 0.
     pub readable_full: f64,
     /// The constant of reciprocal rank fusion, 1 or more. Default 60.
@@ -150,6 +146,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The defaults where an encoder from outside embeds, chosen with all-MiniLM-L6-v2: it deserves more
+    /// weight than the model in the program, and makes more of words that crumble into short pieces.
+    pub fn with_encoder() -> Self {
+        Self { alpha: 0.8, readable_from: 0.25, readable_full: 0.5, ..Self::default() }
+    }
+
     /// How much of its weight the dense leg has for a question of which the model read the share
     /// `readable`.
     pub(super) fn trust(&self, readable: f64) -> f64 {

@@ -41,6 +41,7 @@ SOURCES = {
                      .04, .3),
     "policy": (["debian-policy"], "**/policy.html/*.html", "page", "GPL-2+", .015, .6),
 }
+# A passage has at most so many words. (The entries of `elements` are tables, and none passes the share of letters.)
 WORDS = 90
 
 

@@ -7,7 +7,8 @@ WORK keeps what was fetched and taught, so a second run goes on where the first 
 gets model.safetensors, vocab.txt, reference.json, tokenizer.json and CARD.md: `[model] path` of atlas.toml may name it,
 and `src/vectors/model/` holds such files. Needs a Debian (apt, dpkg), the packages of requirements.txt, about 2 GB of
 disk and 15 minutes of one core. The same packages and seed give the same bytes on one machine; another processor may
-round otherwise.
+round otherwise. `tools/quality.py --setting model.path=DIR` says how good the result is; run it without the setting for
+the model in the program.
 
 Steps: text of Debian packages (text.py); the teacher, all-MiniLM-L6-v2, as ONNX (encoder.py); its vectors of every
 wordpiece, of title and passage pairs, and of sentences chosen so that rare wordpieces are met; then
@@ -294,6 +295,7 @@ def export(table, teacher, out):
     save_file({"embedding.weight": weights, "embedding.scale": scales}, out / "model.safetensors",
               metadata={"format": "static-embedding-int8-rowscale", "dim": str(table.shape[1]),
                         "vocab": "bert-base-uncased wordpiece", "pooling": "mean", "normalize": "l2"})
+    (out / "model.safetensors").chmod(0o644)
     tokenizer = json.loads((teacher.folder / "tokenizer.json").read_text())
     tokenizer["truncation"] = tokenizer["padding"] = None
     (out / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False))

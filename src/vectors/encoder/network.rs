@@ -113,15 +113,15 @@ fn shown(shape: &[i64]) -> String {
 fn environment(path: &Path) -> Result<Environment> {
     let path = &std::path::absolute(path).map_err(|e| Error::io("finding", path, e))?;
     let fault = |problem: String| Error::input(path, None, problem, OTHER_RUNTIME);
+    if !path.is_file() {
+        return Err(fault("there is no library of ONNX Runtime here".to_owned()));
+    }
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((own, environment)) = &*loaded {
         if own == path {
             return Ok(environment.clone());
         }
         return Err(fault(format!("this process has loaded {} already", own.display())));
-    }
-    if !path.is_file() {
-        return Err(fault("there is no library of ONNX Runtime here".to_owned()));
     }
     let environment = ort::init_from(path)
         .map_err(|e| fault(format!("it is no library of ONNX Runtime that can be used ({e})")))?

@@ -55,7 +55,9 @@ fn what_is_missing_is_named_with_the_way_out() {
     assert!(said.contains("model.runtime"), "{said}");
     fs::write(folder.join("libonnxruntime.so"), "no library").unwrap();
     let said = fault(&good, folder);
-    assert!(said.contains("it is no library of ONNX Runtime that can be used"), "{said}");
+    // Another test of this process may have loaded a real one before.
+    let known = ["it is no library of ONNX Runtime that can be used", "this process has loaded"];
+    assert!(known.iter().any(|known| said.contains(known)), "{said}");
     let said = fault(&ModelSettings { runtime: None, ..good.clone() }, folder);
     assert!(said.starts_with("model.runtime is not set; expected the path of"), "{said}");
     let said = fault(&ModelSettings { max_tokens: 513, ..good.clone() }, folder);
