@@ -131,11 +131,11 @@ class Run:
     # Queries.
 
     def pair(self, stack, system, task, ef=0):
-        """Atlas and `system`, both open for `task`."""
+        """Atlas and `system`, both open for `task`; and the peer's own memory before that."""
         self.build(system)
         both = [stack.enter_context(self.bench.start(name, self.collection)) for name in ("atlas", system)]
-        before = [process.ask("open", task=task, ef=ef)["before"]["private_bytes"] for process in both]
-        return both, before
+        opened = [process.ask("open", task=task, ef=ef) for process in both]
+        return both, opened[1]["before"]["private_bytes"]
 
     def quality(self, process, task, count, **more):
         """The hits of the first questions; those of peers are kept with their index, as they stay."""
@@ -155,7 +155,7 @@ class Run:
         count = self.collection.questions
         for process, order in zip(both, orders):
             process.ask("run", task=task, count=LEAST, **order)
-            took = process.ask("run", task=task, count=LEAST, **order)["wall_s"] / LEAST
+            took = statistics.median(process.ask("run", task=task, count=LEAST, **order)["us"]) / 1e6
             count = min(count, max(LEAST, int(self.budget_s / took)))
         answers = []
         for turn in range(self.rounds):
@@ -179,12 +179,15 @@ class Run:
                 process.ask("open", task=task, ef=SCOPED_EF)
                 self.quality(process, task, min(QUALITY, self.collection.questions), **more)
 
-    def memory(self, task, system, both, before, **more):
+    def memory(self, task, system, both, before):
+        """Memory that is a process's own: of Atlas all, of a peer what it grew by, so that Python is not counted."""
+        if system == "tantivy":
+            return
         own, peer = (process.ask("memory") for process in both)
-        own_bytes = max(own["private_bytes"] - before[0], 1)
-        peer_bytes = max(peer["private_bytes"] - before[1], 1)
+        own_bytes = own["private_bytes"]
+        peer_bytes = max(peer["private_bytes"] - before, 1)
         clean = {"clean_bytes": peer["clean_bytes"], "atlas_clean_bytes": own["clean_bytes"]}
-        self.row(task, system, "private_bytes", peer_bytes, own_bytes, peer_bytes / own_bytes, **clean, **more)
+        self.row(task, system, "private_bytes", peer_bytes, own_bytes, peer_bytes / own_bytes, **clean)
 
     def dense(self, system):
         """Queries a second of processor time at two levels of recall, between the points that enclose them."""
