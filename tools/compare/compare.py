@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import numpy as np
 
 import table
-from peers import FILTERED, GRAPHS, LARGE, NOTES, SCOPED, TEXTS, WHOLE
+from peers import FILTERED, GRAPHS, LARGE, MOST, NOTES, SCOPED, TEXTS, WHOLE
 from systems import SHARES, Bench, Failed, overlap, say
 
 EFS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768]
@@ -21,7 +21,7 @@ SCOPED_EF = 128
 # Questions that quality of text and whole searches is taken from: the judged ones of aws-docs-full.
 QUALITY = 100
 # Seconds that a block of queries may take, and how many it has at least.
-BUDGET_S = 1.0
+BUDGET_S = 0.6
 LEAST = 5
 # A percentile of fewer times than this over all runs is none.
 P95_LEAST = 100
@@ -73,6 +73,10 @@ class Run:
             if (not large or name in LARGE) and (only is None or name in only):
                 if f"{name} at {self.collection.passages}" not in self.skipped:
                     yield name
+
+    def filters(self, system):
+        """Whether the whole search of `system` is asked under a condition at this size."""
+        return system in FILTERED and self.collection.passages <= MOST.get(system, self.collection.passages)
 
     # Builds.
 
@@ -167,7 +171,7 @@ class Run:
     def prepare(self, system):
         """The hits of a peer, which stay as they are while its index does."""
         orders = {"lexical": [("lexical", {})], "hybrid": [("hybrid", {})], "dense": []}[TASK[system]]
-        orders += [("filtered", {"pass": share}) for share in SHARES if system in FILTERED]
+        orders += [("filtered", {"pass": share}) for share in SHARES if self.filters(system)]
         orders += [("scoped", {"ef": SCOPED_EF, "pass": share}) for share in SHARES if system in SCOPED]
         say(f"preparing {system} over {self.collection.passages} passages")
         if TASK[system] == "dense":
@@ -283,7 +287,7 @@ class Run:
                     return {"recall": self.collection.recall(peer, share), "atlas_recall": self.collection.recall(own, share)}
 
                 self.times("scoped", system, "scoped", {"pass_percent": share, "of": "vectors"}, quality, order, order)
-        if system in FILTERED:
+        if self.filters(system):
             for share in SHARES:
                 order = {"pass": share}
                 more = {"pass_percent": share, "of": "whole search"}

@@ -38,6 +38,10 @@ SCOPED = ["hnswlib", "faiss HNSW,Flat", "faiss HNSW,SQ8"]
 # txtai takes conditions on its own columns by SQL over more candidates: no filter before the search.
 FILTERED = ["LanceDB", "Chroma", "Qdrant local", "DuckDB", "SQLite + sqlite-vec"]
 
+# Passages up to which a system is asked under a filter: Qdrant's client itself says that its local mode is not
+# for more than 20,000 points, and takes seconds a query there.
+MOST = {"Qdrant local": 20_000}
+
 NOTES = {
     "Chroma": "vectors only: its local mode ranks by no text",
     "hnsw_rs": "with Atlas's own inner product; the crate's is slower without its features",
