@@ -422,7 +422,35 @@ def run(chosen, root):
         return 0
     keep(bench, chosen, record)
     print(table.markdown(record))
-    return 0
+    wrong = faults(record)
+    for fault in wrong:
+        say(f"wrong: {fault}")
+    return 1 if wrong else 0
+
+
+KEYS = ("task", "passages", "system", "version", "measure", "value", "atlas", "ratio")
+MEASURES = (
+    "qps at recall .95", "qps at recall .99", "p50_us", "p95_us", "cpu_s", "bytes", "private_bytes", "open_ms",
+)
+
+
+def faults(record):
+    """What cannot be in a record of a run that went well."""
+    wrong = [] if record["rows"] else ["no row"]
+    for row in record["rows"]:
+        if any(key not in row for key in KEYS) or row["measure"] not in MEASURES:
+            wrong.append(f"a row lacks a key or has an unknown measure: {row}")
+        elif row["ratio"] is not None and not 0 < row["ratio"] < float("inf"):
+            wrong.append(f"a ratio is no factor: {row}")
+        # The truth is numpy's: an exact scan finds it.
+        if row["task"] == "dense" and row.get("atlas_best_recall", 1.0) < 0.9999:
+            wrong.append(f"Atlas's exact scan misses some of numpy's first ten: {row}")
+        if row["task"] == "scoped" and "recall" in row and row["passages"] <= 10_000 and row["atlas_recall"] < 0.9999:
+            wrong.append(f"Atlas misses under a filter what it should scan for: {row}")
+    between = at_recall({10: 0.90, 20: 1.0}, {10: 400.0, 20: 100.0}, 0.95)
+    if abs(between - 200.0) > 1e-6 or at_recall({10: 0.90}, {10: 400.0}, 0.95) is not None:
+        wrong.append(f"the speed between two points is {between}, not their geometric mean")
+    return wrong
 
 
 def keep(bench, chosen, record):
