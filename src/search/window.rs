@@ -25,11 +25,15 @@ impl Stage for Window {
         let most = request.k.unwrap_or(self.settings.k);
         let list: Vec<Scored> =
             candidates.list.iter().map(|c| Scored { row: c.row, score: c.score }).collect();
-        let chosen = choose(&self.index, &request.scope, &self.settings, &list, most)?;
+        let mut chosen = choose(&self.index, &request.scope, &self.settings, &list, most)?;
         candidates.note =
             format!("at most {most} blocks and {} tokens", self.settings.window_tokens);
         chosen.tell(&self.index, &mut candidates.note)?;
         candidates.list = chosen.kept.iter().map(|kept| candidates.list[kept.at]).collect();
+        // From here on the list is what was kept.
+        for (at, kept) in chosen.kept.iter_mut().enumerate() {
+            kept.at = at;
+        }
         candidates.chosen = chosen;
         Ok(candidates)
     }
