@@ -20,7 +20,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-TEXTS = ["linux-doc-6.1", "openjdk-17-doc", "postgresql-doc-15", "python3.11-doc"]
+TEXTS = [
+    "erlang-doc", "libboost1.74-doc", "linux-doc-6.1", "openjdk-17-doc", "postgresql-doc-15", "python3.11-doc", "qtbase5-doc-html",
+]
 PARTS = ["dense", "lexical", "hybrid", "scoped", "build", "open"]
 
 
