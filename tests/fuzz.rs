@@ -20,6 +20,9 @@
     reason = "helpers of tests, which clippy takes for production code"
 )]
 
+#[path = "common/random.rs"]
+mod random;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,6 +35,7 @@ use atlas::eval::questions::QuestionSet;
 use atlas::passage::{self, cut};
 use atlas::project::ProjectFile;
 use atlas::text::{self, Analyzer, Stems};
+use random::Random;
 
 /// Far above what any case takes; what takes longer does not end, or is quadratic.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -120,28 +124,11 @@ const MARKS: [&str; 40] = [
     "9999999999999999999999",
 ];
 
-/// Numbers from a seed: splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-
-    fn range(&mut self, length: usize) -> std::ops::Range<usize> {
-        let start = self.below(length + 1);
-        // Short ranges mostly, long ones now and then.
-        let most = if self.below(4) == 0 { length - start } else { (length - start).min(16) };
-        start..start + self.below(most + 1)
-    }
+/// Where to cut `length` bytes: short ranges mostly, long ones now and then.
+fn piece_of(random: &mut Random, length: usize) -> std::ops::Range<usize> {
+    let start = random.below(length + 1);
+    let most = if random.below(4) == 0 { length - start } else { (length - start).min(16) };
+    start..start + random.below(most + 1)
 }
 
 fn env(name: &str, default: u64) -> u64 {
@@ -189,7 +176,7 @@ fn mutate(random: &mut Random, files: &[(String, Vec<u8>)]) -> (String, Vec<u8>)
         ending = files[random.below(files.len())].0.clone();
     }
     for _ in 0..random.below(9) {
-        let range = random.range(bytes.len());
+        let range = piece_of(random, bytes.len());
         match random.below(8) {
             0 if !bytes.is_empty() => {
                 let at = random.below(bytes.len());
@@ -208,7 +195,7 @@ fn mutate(random: &mut Random, files: &[(String, Vec<u8>)]) -> (String, Vec<u8>)
             4 => bytes.truncate(random.below(bytes.len() + 1)),
             5 => {
                 let other = &files[random.below(files.len())].1;
-                let piece = other[random.range(other.len())].to_vec();
+                let piece = other[piece_of(random, other.len())].to_vec();
                 bytes.splice(range, piece);
             }
             _ => {

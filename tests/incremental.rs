@@ -6,6 +6,9 @@
 //! thousands; `ATLAS_INCREMENTAL=SEED,SEQUENCES` repeats any of them.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+#[path = "common/random.rs"]
+mod random;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -18,6 +21,7 @@ use atlas::format::{Manifest, Store};
 use atlas::index::{self, How, Index, Options, Quiet, build, update};
 use atlas::search::{DensePath, Mode, Request, Retriever as _, Searcher, Settings};
 use atlas::vectors::{Embedder, StaticModel};
+use random::Random;
 
 /// Sequences in a plain `cargo test`, and the changes of each.
 const SEQUENCES: u64 = 6;
@@ -58,27 +62,6 @@ const POLICIES: [&str; 3] = [
     "classifications:\n  public: { read: [dealer] }\n  internal: { read: [staff] }\ndefault: internal\n",
 ];
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn words(&mut self, count: usize) -> String {
-        (0..count).map(|_| WORDS[self.below(WORDS.len())]).collect::<Vec<_>>().join(" ")
-    }
-}
-
 /// A corpus as it should be: what stands in each file.
 struct Model {
     random: Random,
@@ -108,11 +91,14 @@ impl Model {
         let label = ["public", "internal"][self.random.below(2)];
         let mut text = format!(
             "---\nid: {id}\ntitle: {}\nclassification: {label}\n---\n",
-            self.random.words(3)
+            self.random.words(&WORDS, 3, 3)
         );
         for _ in 0..1 + self.random.below(3) {
-            let (heading, body) = (self.random.words(2), 5 + self.random.below(60));
-            text.push_str(&format!("\n## {heading}\n\n{}\n", self.random.words(body)));
+            let (heading, body) = (self.random.words(&WORDS, 2, 2), 5 + self.random.below(60));
+            text.push_str(&format!(
+                "\n## {heading}\n\n{}\n",
+                self.random.words(&WORDS, body, body)
+            ));
         }
         text
     }
@@ -174,7 +160,7 @@ impl Model {
             _ => {
                 let id = format!("E-{}", self.made);
                 self.made += 1;
-                let words = self.random.words(20);
+                let words = self.random.words(&WORDS, 20, 20);
                 let text =
                     self.files.entry(path).or_insert_with(|| format!("---\nid: {id}\n---\n"));
                 text.push_str(&format!("\n{words}\n"));
@@ -287,7 +273,7 @@ impl Case<'_> {
         let askers = if model.policy.is_some() { &askers[..] } else { &askers[..1] };
         for _ in 0..4 {
             let words = 1 + model.random.below(5);
-            let question = model.random.words(words);
+            let question = model.random.words(&WORDS, words, words);
             for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
                 for asker in askers {
                     let ask = |index: &Arc<Index>, searcher: &Searcher| {

@@ -14,6 +14,11 @@ use atlas::project::Project;
 use atlas::search::{DensePath, Mode, Request, Retriever as _, Searcher};
 use tempfile::TempDir;
 
+#[path = "../common/random.rs"]
+mod random;
+
+pub use random::Random;
+
 /// What everybody is asked. The last one holds no word of the corpus.
 const QUESTIONS: [&str; 4] =
     ["Which seal whistles when it is dry?", "valve 3", "ポンプ oil", "xylophone concerto"];
@@ -314,25 +319,6 @@ pub fn number(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`, not a number")),
         Err(_) => default,
-    }
-}
-
-/// SplitMix64: the same numbers from the same seed, everywhere.
-#[derive(Debug, Clone)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`, which is not 0.
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
     }
 }
 
