@@ -41,7 +41,14 @@ const TEXTS_AT_A_TIME: usize = 512;
 
 /// The encoder of the last call of [`Encoder::open`], with what it was made of: a command opens its
 /// project more than once, and reading the files takes longer than most commands.
-static LAST: Mutex<Option<(ModelSettings, Vec<Stamp>, Arc<Encoder>)>> = Mutex::new(None);
+static LAST: Mutex<Option<Last>> = Mutex::new(None);
+
+/// An encoder, and what it was made of.
+struct Last {
+    settings: ModelSettings,
+    stamps: Vec<Stamp>,
+    encoder: Arc<Encoder>,
+}
 
 /// A file as the system knows it: size, and time of change.
 type Stamp = (u64, Option<SystemTime>);
@@ -101,13 +108,15 @@ impl Encoder {
         let stamps: Vec<Stamp> =
             files.iter().map(|name| stamp(folder, name)).collect::<Result<_>>()?;
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((own, then, encoder)) = &*last
-            && (own, then) == (settings, &stamps)
+        if let Some(known) = &*last
+            && known.settings == *settings
+            && known.stamps == stamps
         {
-            return Ok(Arc::clone(encoder));
+            return Ok(Arc::clone(&known.encoder));
         }
         let encoder = Arc::new(Self::new(folder, settings)?);
-        *last = Some((settings.clone(), stamps, Arc::clone(&encoder)));
+        let (settings, own) = (settings.clone(), Arc::clone(&encoder));
+        *last = Some(Last { settings, stamps, encoder: own });
         Ok(encoder)
     }
 

@@ -47,11 +47,10 @@ impl Network {
             Error::input(path, None, format!("ONNX Runtime does not take it ({e})"), OTHER_NETWORK)
         };
         let builder = Session::builder(&environment).map_err(fault)?;
-        let builder = builder
-            .with_intra_threads(1)
-            .and_then(|b| b.with_inter_threads(1))
-            .and_then(|b| b.with_optimization_level(GraphOptimizationLevel::Level3));
-        let mut builder = builder.map_err(|e| fault(e.into()))?;
+        let builder = builder.with_intra_threads(1).map_err(|e| fault(e.into()))?;
+        let builder = builder.with_inter_threads(1).map_err(|e| fault(e.into()))?;
+        let level = GraphOptimizationLevel::Level3;
+        let mut builder = builder.with_optimization_level(level).map_err(|e| fault(e.into()))?;
         let session = builder.commit_from_file(path).map_err(fault)?;
         let inputs: Vec<String> =
             session.inputs().iter().map(|input| input.name().to_owned()).collect();

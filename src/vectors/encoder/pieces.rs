@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::vectors::WordPiece;
@@ -81,18 +81,22 @@ impl Pieces {
 fn check_rules(file: &Value) -> Result<(), String> {
     let model = &file["model"];
     let rules = [
-        ("model", &model["type"], "\"WordPiece\""),
-        ("normalizer", &file["normalizer"]["type"], "\"BertNormalizer\""),
-        ("pre_tokenizer", &file["pre_tokenizer"]["type"], "\"BertPreTokenizer\""),
-        ("normalizer.clean_text", &file["normalizer"]["clean_text"], "true"),
-        ("normalizer.handle_chinese_chars", &file["normalizer"]["handle_chinese_chars"], "true"),
-        ("normalizer.lowercase", &file["normalizer"]["lowercase"], "true"),
-        ("model.unk_token", &model["unk_token"], "\"[UNK]\""),
-        ("model.continuing_subword_prefix", &model["continuing_subword_prefix"], "\"##\""),
-        ("model.max_input_chars_per_word", &model["max_input_chars_per_word"], "100"),
+        ("model", &model["type"], json!("WordPiece")),
+        ("normalizer", &file["normalizer"]["type"], json!("BertNormalizer")),
+        ("pre_tokenizer", &file["pre_tokenizer"]["type"], json!("BertPreTokenizer")),
+        ("normalizer.clean_text", &file["normalizer"]["clean_text"], json!(true)),
+        (
+            "normalizer.handle_chinese_chars",
+            &file["normalizer"]["handle_chinese_chars"],
+            json!(true),
+        ),
+        ("normalizer.lowercase", &file["normalizer"]["lowercase"], json!(true)),
+        ("model.unk_token", &model["unk_token"], json!("[UNK]")),
+        ("model.continuing_subword_prefix", &model["continuing_subword_prefix"], json!("##")),
+        ("model.max_input_chars_per_word", &model["max_input_chars_per_word"], json!(100)),
     ];
     for (name, found, expected) in rules {
-        if found.to_string() != expected {
+        if *found != expected {
             return Err(format!("its {name} is {found}; only {expected} is known"));
         }
     }
@@ -145,7 +149,6 @@ fn ends(post: &Value) -> Option<(i64, i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn tokenizer() -> Value {
         serde_json::from_str(include_str!("tokenizer.example.json")).unwrap()

@@ -149,7 +149,6 @@ struct Item {
 }
 
 /// The encoder of the environment and its reference, or a word about why there is none.
-#[expect(clippy::print_stderr, reason = "says why a test did nothing")]
 fn real() -> Option<(ModelSettings, Reference)> {
     let (path, runtime) = (std::env::var_os("ATLAS_ENCODER"), std::env::var_os("ORT_DYLIB_PATH"));
     let (Some(path), Some(runtime)) = (path, runtime) else {
