@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Asker, Bitmap, Label, Policy, Principal, Scope};
 use crate::error::{Error, Result};
-use crate::format::{Layer, Layout, Part, PartEntry, PartWriter, Section};
+use crate::format::{Layer, Layout, Pace, Part, PartEntry, PartWriter, Section};
 
 /// Kind of the part.
 pub const ACCESS_KIND: [u8; 4] = *b"ACCS";
@@ -257,8 +257,9 @@ impl AccessStore {
     }
 
     /// Reads every byte.
-    pub fn verify(&self) -> Result<()> {
+    pub fn verify(&self, pace: &Pace) -> Result<()> {
         for layer in &self.layers {
+            layer.rows.verify(pace)?;
             let rows = layer.rows.numbers::<u32>()?;
             if rows.iter().any(|number| *number as usize >= layer.labels.len()) {
                 return Err(self.unlisted(layer));

@@ -14,6 +14,7 @@ mod generations;
 mod layout;
 mod manifest;
 mod map;
+mod pace;
 mod part;
 mod store;
 mod write;
@@ -24,6 +25,7 @@ pub use generations::{Collected, Kept, Listing};
 pub use layout::{Layout, Run};
 pub use manifest::{FileEntry, GraphState, Layer, Manifest, PartEntry, SourceFile};
 pub use map::MappedFile;
+pub use pace::Pace;
 pub use part::{Part, Section};
 pub(crate) use store::sync_folder;
 pub use store::{BuildLock, Generation, KEPT_BEFORE_CURRENT, Store};
@@ -62,4 +64,14 @@ pub const LOCK_FILE: &str = "BUILD.lock";
 /// The checksum of a run of bytes: XXH3, 64 bits.
 pub fn checksum(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
+}
+
+/// [`checksum`], at some pace.
+pub fn checksum_of(bytes: &[u8], pace: &Pace) -> u64 {
+    let mut sum = xxhash_rust::xxh3::Xxh3::new();
+    for block in bytes.chunks(BLOCK_BYTES) {
+        sum.update(block);
+        pace.spend(block.len());
+    }
+    sum.digest()
 }

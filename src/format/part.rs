@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::{
-    BLOCK_BYTES, FORMAT_VERSION, FRAME_BYTES, MAGIC, MAGIC_END, MappedFile, PartEntry,
+    BLOCK_BYTES, FORMAT_VERSION, FRAME_BYTES, MAGIC, MAGIC_END, MappedFile, Pace, PartEntry,
     TABLE_ROW_BYTES, checksum,
 };
 use crate::error::{Error, Result};
@@ -171,6 +171,15 @@ impl Section {
             self.whole.store(true, Ordering::Release);
         }
         Ok(&self.file.bytes()[self.range.clone()])
+    }
+
+    /// Checks all of it that was not checked yet.
+    pub fn verify(&self, pace: &Pace) -> Result<()> {
+        for block in 0..self.sums.len() {
+            self.check(block..block + 1)?;
+            pace.spend(BLOCK_BYTES);
+        }
+        self.bytes().map(|_| ())
     }
 
     /// The bytes of `range`, checked; a range outside the section is damage of whatever named it.

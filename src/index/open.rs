@@ -8,7 +8,7 @@ use crate::access::store::AccessStore;
 use crate::access::{Asker, Policy, Scope};
 use crate::corpus::Metadata;
 use crate::error::{Error, Result};
-use crate::format::{Generation, Manifest, Store, checksum};
+use crate::format::{Generation, Manifest, Pace, Store, checksum};
 use crate::lexical::LexicalIndex;
 use crate::passage::store::PassageStore;
 use crate::text::Analyzer;
@@ -93,9 +93,9 @@ impl Index {
         &self.generation.folder
     }
 
-    /// The first thing that [`verify`](Self::verify) finds wrong, as an error.
-    pub fn sound(&self) -> Result<()> {
-        self.checks().into_iter().try_for_each(|(_, result)| result)
+    /// The first thing that [`verify`](Self::verify) finds wrong, as an error; reads at `pace`.
+    pub fn sound(&self, pace: &Pace) -> Result<()> {
+        self.checks(pace).into_iter().try_for_each(|(_, result)| result)
     }
 
     /// What the generation is.
@@ -166,10 +166,10 @@ impl Index {
             name,
             fault: result.err().map(|e| e.to_string()),
         };
-        self.checks().into_iter().map(told).collect()
+        self.checks(&Pace::full()).into_iter().map(told).collect()
     }
 
-    fn checks(&self) -> Vec<(&'static str, Result<()>)> {
+    fn checks(&self, pace: &Pace) -> Vec<(&'static str, Result<()>)> {
         let counts = || {
             let m = self.manifest();
             let counted = [
@@ -187,10 +187,10 @@ impl Index {
             Ok(())
         };
         vec![
-            ("passages", self.passages.verify()),
-            ("lexical", self.lexical.verify()),
-            ("vectors", self.vectors.verify()),
-            ("access", self.access.verify()),
+            ("passages", self.passages.verify(pace)),
+            ("lexical", self.lexical.verify(pace)),
+            ("vectors", self.vectors.verify(pace)),
+            ("access", self.access.verify(pace)),
             ("counts", counts()),
         ]
     }

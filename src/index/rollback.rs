@@ -13,7 +13,7 @@ use super::{Index, OPEN_POLICY, Settings};
 use crate::access::store::AccessStore;
 use crate::access::{Label, Policy};
 use crate::error::{Error, Result};
-use crate::format::{Manifest, Store, disk};
+use crate::format::{Manifest, Pace, Store, disk};
 use crate::passage::store::PassageStore;
 use crate::vectors::Embedder;
 
@@ -54,7 +54,7 @@ pub fn rollback(
         return Err(Error::unusable(store.folder(), problem, "`atlas status` lists the others"));
     }
     let old = Index::of(store, store.open_number(number)?, settings, Arc::clone(embedder))?;
-    old.sound()?;
+    old.sound(&Pace::full())?;
     let closer = Closer::between(&old, current(store, settings, embedder).as_ref())?;
     let (generation, folder) = store.next(&lock)?;
     let before = old.manifest().clone();

@@ -14,7 +14,7 @@ use super::write::schema;
 use super::{FOLDER, LENGTHS_KIND, folder::Folder};
 use crate::access::Bitmap;
 use crate::error::{Error, Result};
-use crate::format::{FileEntry, Layer, MappedFile, Part, Section, checksum};
+use crate::format::{FileEntry, Layer, MappedFile, Pace, Part, Section, checksum_of};
 
 /// Rows up to which a scope's rows are looked up one by one instead of every posting being scored.
 pub(super) const SOUGHT_ROWS_MAX: u32 = 1024;
@@ -25,6 +25,8 @@ pub(super) struct LexicalLayer {
     files: Vec<FileEntry>,
     pub(super) lengths: Section,
     passages: u32,
+    /// Set once every byte was found to be as it was written.
+    sound: OnceLock<()>,
     opened: OnceLock<std::result::Result<Segments, Fault>>,
 }
 
@@ -83,27 +85,33 @@ impl LexicalLayer {
             files: layer.lexical.clone(),
             lengths,
             passages: layer.passages as u32,
+            sound: OnceLock::new(),
             opened: OnceLock::new(),
         })
     }
 
-    pub(super) fn verify(&self) -> Result<()> {
-        self.lengths.bytes()?;
+    pub(super) fn verify(&self, pace: &Pace) -> Result<()> {
+        self.lengths.verify(pace)?;
         for entry in &self.files {
             let path = self.folder.join(&entry.file);
-            let bytes = MappedFile::open(&path)?;
-            if format!("{:016x}", checksum(&bytes)) != entry.checksum {
+            if format!("{:016x}", checksum_of(&MappedFile::open(&path)?, pace)) != entry.checksum {
                 return Err(Error::damaged(path, "it does not match its checksum in the manifest"));
             }
         }
+        let _ = self.sound.set(());
         Ok(())
+    }
+
+    /// Checks every byte unless that was done since it was opened.
+    fn checked(&self) -> Result<()> {
+        if self.sound.get().is_some() { Ok(()) } else { self.verify(&Pace::full()) }
     }
 
     pub(super) fn segments(&self) -> Result<&Segments> {
         let opened = match self.opened.get() {
             Some(opened) => opened,
             None => {
-                let opened = match self.verify().and_then(|()| self.open_segments()) {
+                let opened = match self.checked().and_then(|()| self.open_segments()) {
                     Ok(segments) => Ok(segments),
                     Err(Error::Damaged { path, problem, .. }) => Err((path, problem)),
                     // What the system refuses now it may grant the next search.

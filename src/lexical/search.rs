@@ -11,7 +11,7 @@ use super::union::Best;
 use super::{Bm25, Explained, Query};
 use crate::access::{Bitmap, Scope};
 use crate::error::Result;
-use crate::format::{Layer, Layout, Manifest};
+use crate::format::{Layer, Layout, Manifest, Pace};
 
 /// Scopes whose statistics are remembered.
 const SCOPES_KEPT: usize = 64;
@@ -48,8 +48,8 @@ impl LexicalIndex {
     }
 
     /// Reads every byte and compares it with the manifest.
-    pub fn verify(&self) -> Result<()> {
-        self.layers.iter().try_for_each(LexicalLayer::verify)
+    pub fn verify(&self, pace: &Pace) -> Result<()> {
+        self.layers.iter().try_for_each(|layer| layer.verify(pace))
     }
 
     /// `rows` in numbers of `layer`.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::store::{BlockRecord, DocumentMark, DocumentRecord, FormId, PassageRecord, StoreLayer};
 use super::{BlockRef, PassageRef};
 use crate::error::{Error, Result};
-use crate::format::{Layer, Layout};
+use crate::format::{Layer, Layout, Pace};
 
 /// The passages of an open generation.
 ///
@@ -76,8 +76,8 @@ impl PassageStore {
     }
 
     /// Reads every byte, and every document, dropped ones too.
-    pub fn verify(&self) -> Result<()> {
-        self.layers.iter().try_for_each(|layer| layer.store.verify())
+    pub fn verify(&self, pace: &Pace) -> Result<()> {
+        self.layers.iter().try_for_each(|layer| layer.store.verify(pace))
     }
 
     fn place(&self, layout: &Layout, at: u32, what: &str) -> Result<(usize, u32)> {

@@ -8,12 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::{Block, Passage};
 use crate::corpus::{Document, Lines, Metadata, Place};
 use crate::error::{Error, Result};
-use crate::format::{Part, PartEntry, PartWriter, Section, checksum};
+use crate::format::{Pace, Part, PartEntry, PartWriter, Section, checksum};
 
 pub use super::layers::PassageStore;
 
 /// Kind of the part.
 pub const STORE_KIND: [u8; 4] = *b"PASS";
+
+/// Decoding a document takes about as long as reading so many bytes.
+const DOCUMENT_EFFORT_BYTES: usize = 8 * 1024;
 
 /// One passage; `row` is its place among the records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -301,7 +304,7 @@ impl StoreLayer {
     }
 
     /// Reads every byte, and every document.
-    pub fn verify(&self) -> Result<()> {
+    pub fn verify(&self, pace: &Pace) -> Result<()> {
         let all = [
             &self.texts,
             &self.passages,
@@ -312,9 +315,12 @@ impl StoreLayer {
             &self.marks,
         ];
         for section in all {
-            section.bytes()?;
+            section.verify(pace)?;
         }
-        (0..self.documents_len()?).try_for_each(|document| self.document(document).map(|_| ()))
+        (0..self.documents_len()?).try_for_each(|document| {
+            pace.spend(DOCUMENT_EFFORT_BYTES);
+            self.document(document).map(|_| ())
+        })
     }
 
     /// The passage at `row`.

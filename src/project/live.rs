@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::Project;
 use crate::access::Policy;
 use crate::error::{Error, Result};
+use crate::format::Pace;
 use crate::index::{Index, OPEN_POLICY};
 use crate::search::{Request, Retriever as _, Searcher};
 
@@ -18,6 +19,10 @@ const ASKERS_WARMED: usize = 64;
 /// What a new generation is asked before it is served, so that what the first search of an index opens
 /// is open.
 const FIRST_QUESTION: &str = "what is this about";
+
+/// The priority of a thread that may wait for all others: `nice` 19.
+#[cfg(target_os = "linux")]
+const LOWEST_PRIORITY: i32 = 19;
 
 /// A project and its index as they were opened together: what one request is answered from.
 #[derive(Debug)]
@@ -71,7 +76,7 @@ impl Live {
         let mark = project.store().mark();
         let index = Arc::new(project.open_index()?);
         let opened = Arc::new(Opened::new(project, index)?);
-        opened.warm()?;
+        opened.warm(&Pace::full())?;
         Ok(Self {
             find: Box::new(find),
             served: RwLock::new(Served { opened, closed: false }),
@@ -123,7 +128,7 @@ impl Live {
         drop(before);
         let index = Arc::new(project.open_index()?);
         let opened = Opened::new(project, index)?;
-        opened.warm()?;
+        opened.warm(&Pace::gentle())?;
         let number = opened.index.manifest().generation;
         self.serve(Arc::new(opened), false);
         *mark = now;
@@ -141,6 +146,7 @@ impl Live {
         let (stop, stopped) = channel::<()>();
         let live = Arc::clone(self);
         let work = move || {
+            step_back();
             while matches!(stopped.recv_timeout(every), Err(RecvTimeoutError::Timeout)) {
                 if let Some(news) = live.refresh().transpose() {
                     heard(news);
@@ -174,6 +180,14 @@ impl Live {
     }
 }
 
+/// Lets every other thread go first, where the system can do that for one thread alone.
+fn step_back() {
+    // On Linux the priority of "this process" is that of the calling thread. Being refused changes nothing
+    // but how often a search waits.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, LOWEST_PRIORITY);
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -185,8 +199,8 @@ impl Opened {
     }
 
     /// Reads and checks every byte, and asks a first question for each asker.
-    fn warm(&self) -> Result<()> {
-        self.index.sound()?;
+    fn warm(&self, pace: &Pace) -> Result<()> {
+        self.index.sound(pace)?;
         let askers = self.project.askers.iter().take(ASKERS_WARMED).map(Some);
         for asker in askers.chain([None]) {
             let scope = self.index.scope(asker)?;

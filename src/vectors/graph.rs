@@ -16,6 +16,7 @@
 //! neighbours, but cannot panic or loop: every access is bounded, and the walk visits a row once.
 //! [`GraphView::check`] reads all links and says what is wrong.
 
+use crate::format::Pace;
 use crate::vectors::rows::ROWS_MAX;
 
 /// No link: pads a list, and is the entry of a graph without rows.
@@ -26,6 +27,9 @@ pub const M_MAX: usize = 128;
 
 /// Layers above layer 0, at most. With `m` 16 a row on the sixteenth is one in 10¹⁸.
 pub const LEVEL_MAX: usize = 15;
+
+/// Following and checking the links of a row takes about as long as reading so many bytes.
+const ROW_EFFORT_BYTES: usize = 1024;
 
 /// A graph in memory, as builders make it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -231,7 +235,7 @@ impl<'a> GraphView<'a> {
     ///
     /// # Errors
     /// The first fault found, in words that fit [`Error::damaged`](crate::error::Error::damaged).
-    pub fn check(&self) -> Result<GraphReport, String> {
+    pub fn check(&self, pace: &Pace) -> Result<GraphReport, String> {
         let mut report = GraphReport { rows: self.rows, reachable: 0, links: 0, top_level: 0 };
         if self.upper_starts.first() != Some(&0) {
             return Err("the graph's upper starts do not begin at 0".to_owned());
@@ -246,6 +250,7 @@ impl<'a> GraphView<'a> {
             report.top_level = report.top_level.max((pair[1] - pair[0]) as usize);
         }
         for row in 0..self.rows as u32 {
+            pace.spend(ROW_EFFORT_BYTES);
             for level in 0..=self.level(row) {
                 let links = self.check_list(row, level)?;
                 report.links += if level == 0 { links } else { 0 };
@@ -259,7 +264,7 @@ impl<'a> GraphView<'a> {
                     report.top_level
                 ));
             }
-            report.reachable = self.reachable().iter().filter(|&&reached| reached).count();
+            report.reachable = self.reachable(pace).iter().filter(|&&reached| reached).count();
         }
         Ok(report)
     }
@@ -287,19 +292,20 @@ impl<'a> GraphView<'a> {
     }
 
     /// For each row, whether a walk on layer 0 from the entry can come to it.
-    pub(super) fn reachable(&self) -> Vec<bool> {
+    pub(super) fn reachable(&self, pace: &Pace) -> Vec<bool> {
         let mut reached = vec![false; self.rows];
         if let Some(entry) = self.entry() {
             reached[entry as usize] = true;
-            self.spread(entry, &mut reached);
+            self.spread(entry, &mut reached, pace);
         }
         reached
     }
 
     /// Marks every row that layer-0 links lead to from `from`, which is marked already.
-    pub(super) fn spread(&self, from: u32, reached: &mut [bool]) {
+    pub(super) fn spread(&self, from: u32, reached: &mut [bool], pace: &Pace) {
         let mut open = vec![from];
         while let Some(row) = open.pop() {
+            pace.spend(ROW_EFFORT_BYTES);
             for &next in self.neighbours(row, 0) {
                 if let Some(seen) = reached.get_mut(next as usize)
                     && !std::mem::replace(seen, true)

@@ -3,6 +3,7 @@
 //! The selection of links may drop the last one that led to a row. Such a row would never be found,
 //! however large `ef`; it gets a link from a row that can be reached, the nearest with a free place.
 
+use crate::format::Pace;
 use crate::vectors::codes::QueryCode;
 use crate::vectors::graph::{Graph, NONE};
 use crate::vectors::kernels::Kernels;
@@ -15,7 +16,7 @@ use crate::vectors::walk::{Key, Scorer, beam, with_scratch};
 /// depends on the graph and the rows alone.
 pub(super) fn repair(graph: &mut Graph, rows: &Rows<'_>, ef: usize) -> usize {
     let Some(entry) = graph.view().entry() else { return 0 };
-    let mut reached = graph.view().reachable();
+    let mut reached = graph.view().reachable(&Pace::full());
     let mut mended = 0;
     for row in 0..rows.len() as u32 {
         if reached[row as usize] {
@@ -24,7 +25,7 @@ pub(super) fn repair(graph: &mut Graph, rows: &Rows<'_>, ef: usize) -> usize {
         let near = nearest_reachable(graph, rows, row, entry, ef);
         lead(graph, &near, row);
         reached[row as usize] = true;
-        graph.view().spread(row, &mut reached);
+        graph.view().spread(row, &mut reached, &Pace::full());
         mended += 1;
     }
     mended

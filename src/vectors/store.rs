@@ -13,7 +13,9 @@ use super::rows::{Allowed, Hit, Rows};
 use super::{scan, walk};
 use crate::access::{Bitmap, Scope};
 use crate::error::{Error, Result};
-use crate::format::{GraphState, Layer, Layout, Manifest, Part, PartEntry, PartWriter, Section};
+use crate::format::{
+    GraphState, Layer, Layout, Manifest, Pace, Part, PartEntry, PartWriter, Section,
+};
 
 /// Kind of the part that holds the rows as `f32`.
 pub const VECTORS_KIND: [u8; 4] = *b"VECS";
@@ -153,11 +155,16 @@ impl VectorLayer {
         part.finish()
     }
 
-    fn verify(&self) -> Result<()> {
-        let rows = self.rows()?;
-        if let Some(at) = rows.vectors().iter().position(|number| !number.is_finite()) {
-            let problem = format!("row {} holds a number that is not finite", at / self.dim);
-            return Err(Error::damaged(self.vectors.path(), problem));
+    fn verify(&self, pace: &Pace) -> Result<()> {
+        for section in [&self.vectors, &self.codes, &self.scales, &self.residuals] {
+            section.verify(pace)?;
+        }
+        for (row, vector) in self.rows()?.vectors().chunks_exact(self.dim).enumerate() {
+            if vector.iter().any(|number| !number.is_finite()) {
+                let problem = format!("row {row} holds a number that is not finite");
+                return Err(Error::damaged(self.vectors.path(), problem));
+            }
+            pace.spend(self.dim * 4);
         }
         Ok(())
     }
@@ -369,11 +376,16 @@ impl VectorIndex {
     }
 
     /// Checks every byte, that every number is finite, and the structure of the graph.
-    pub fn verify(&self) -> Result<()> {
-        self.layers.iter().try_for_each(VectorLayer::verify)?;
+    pub fn verify(&self, pace: &Pace) -> Result<()> {
+        self.layers.iter().try_for_each(|layer| layer.verify(pace))?;
+        if let Some(graph) = &self.graph {
+            for section in [&graph.head, &graph.links, &graph.starts, &graph.upper] {
+                section.verify(pace)?;
+            }
+        }
         if let (Some(graph), Some(stored)) = (self.graph()?, &self.graph) {
             let path = stored.head.path();
-            let report = graph.check().map_err(|problem| Error::damaged(path, problem))?;
+            let report = graph.check(pace).map_err(|problem| Error::damaged(path, problem))?;
             if report.reachable != report.rows {
                 let lost = report.rows - report.reachable;
                 let problem = format!("{lost} rows cannot be reached from the entry");

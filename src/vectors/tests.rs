@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use crate::format::Pace;
 use crate::vectors::build::{Batched, GraphBuilder, GraphParams};
 use crate::vectors::codes::Codes;
 use crate::vectors::graph::{Graph, GraphView, NONE, Sections};
@@ -221,7 +222,7 @@ impl Built {
 fn both_builders_find_what_the_scan_finds() {
     for (builder, rows) in [(&Batched as &dyn GraphBuilder, 6_000), (&HnswRs, 3_000)] {
         let built = Built::new(builder, 48, rows, 100);
-        let report = built.graph.view().check().unwrap();
+        let report = built.graph.view().check(&Pace::full()).unwrap();
         assert_eq!(report.reachable, rows, "{}", builder.id());
         assert!(report.top_level >= 1);
         let recall = built.recall(96, None);
@@ -297,7 +298,7 @@ fn thousands_of_equal_rows_stay_reachable_and_findable() {
     for builder in [&Batched as &dyn GraphBuilder, &HnswRs] {
         let params = GraphParams { m: 8, ef_construction: 60 };
         let graph = builder.build(&rows, &params).unwrap();
-        let report = graph.view().check().unwrap();
+        let report = graph.view().check(&Pace::full()).unwrap();
         assert_eq!(report.reachable, rows.len(), "{}", builder.id());
         let walked = search(&graph.view(), &rows, &twin, 100, 100, None).unwrap();
         assert_eq!(walked.hits.len(), 100);
@@ -328,7 +329,7 @@ fn small_and_degenerate_sets_build_and_answer() {
                 let rows = Rows::with_codes(5, &vectors, &codes).unwrap();
                 let params = GraphParams { m: 2, ef_construction: 10 };
                 let graph = builder.build(&rows, &params).unwrap();
-                assert_eq!(graph.view().check().unwrap().reachable, count);
+                assert_eq!(graph.view().check(&Pace::full()).unwrap().reachable, count);
                 let found = search(&graph.view(), &rows, &first, 3, 64, None).unwrap();
                 assert!(found.complete);
                 assert_eq!(found.hits, scan(&rows, &first, 3, None).unwrap());
@@ -357,7 +358,7 @@ fn damage_is_named_and_never_panics() {
     ) -> Result<GraphView<'a>, String> {
         GraphView::from_sections(Sections { head, links0, upper_starts, upper_links })
     }
-    assert_eq!(GraphView::from_sections(whole).unwrap().check().unwrap().reachable, 600);
+    assert_eq!(GraphView::from_sections(whole).unwrap().check(&Pace::full()).unwrap().reachable, 600);
     let mut named = 0;
     for seed in 0..2_000 {
         let mut random = Random(seed);
@@ -383,7 +384,7 @@ fn damage_is_named_and_never_panics() {
             named += 1;
             continue;
         };
-        named += usize::from(view.check().is_err());
+        named += usize::from(view.check(&Pace::full()).is_err());
         for query in &built.queries {
             // A walk over an unchecked graph may find little; it must end, and return rows that exist.
             let walked = search(&view, &rows, query, 10, 20, None).unwrap();
@@ -409,7 +410,7 @@ fn each_fault_of_a_graph_has_its_words() {
     let fault = |change: &dyn Fn(&mut Graph)| {
         let mut graph = built.graph.clone();
         change(&mut graph);
-        let faults = graph.view().check();
+        let faults = graph.view().check(&Pace::full());
         faults.unwrap_err()
     };
     let expected =
@@ -427,7 +428,7 @@ fn each_fault_of_a_graph_has_its_words() {
     let mut bare = built.graph.clone();
     bare.links0.fill(NONE);
     bare.upper_links.fill(NONE);
-    assert_eq!(bare.view().check().unwrap().reachable, 1);
+    assert_eq!(bare.view().check(&Pace::full()).unwrap().reachable, 1);
     let walked = search(&bare.view(), &rows, &built.queries[0], 10, 64, None).unwrap();
     assert!(walked.hits.len() == 1 && !walked.complete);
 }
