@@ -221,7 +221,8 @@ fn measure() {
     }
     let (marked, all) = (slow[0] + slow[1], free.len() + during.len());
     let p = chance(slow[1], during.len(), marked, all);
-    let held = if p >= 0.05 { "as often as between swaps" } else { "MORE OFTEN than between swaps" };
+    let held =
+        if p >= 0.05 { "as often as between swaps" } else { "MORE OFTEN than between swaps" };
     table.row("over it, chance of as many during swaps", p, 0.05, all, held);
     table.row(
         "a swap, from current on disk to served",

@@ -99,7 +99,7 @@ impl Home {
     fn build(&self, policy: Option<&Policy>) -> BuildReport {
         let strict = CorpusSettings { strict: true, ..CorpusSettings::default() };
         let corpus = corpus::read(&self.path().join("papers"), &strict).unwrap();
-        let (store, options) = (self.store(), Options { policy, keep: None, check: None });
+        let (store, options) = (self.store(), Options { policy, ..Options::default() });
         let embedder = self.embedder.as_ref();
         index::build(&corpus, &self.settings, embedder, &store, options, &mut Quiet).unwrap()
     }

@@ -53,6 +53,9 @@ mod scorecard;
 mod search;
 #[path = "cli/session.rs"]
 mod session;
+#[cfg(unix)]
+#[path = "cli/unreadable.rs"]
+mod unreadable;
 #[path = "cli/usage.rs"]
 mod usage;
 #[cfg(unix)]

@@ -216,7 +216,7 @@ impl Case<'_> {
             fs::write(&path, POLICIES[at]).unwrap();
             Policy::read(&path).unwrap()
         });
-        let options = Options { policy: policy.as_ref(), keep: None, check: None };
+        let options = Options { policy: policy.as_ref(), ..Options::default() };
         let settings = model.settings();
         let live = Store::new(self.folder.join("live"));
         let fresh = Store::new(self.folder.join("fresh"));

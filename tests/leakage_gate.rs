@@ -43,7 +43,7 @@ static GATE: LazyLock<Gate> = LazyLock::new(|| {
     let project = Project::find(Some(&home), &home, Some(folder.path()), &[]).unwrap();
     let (settings, embedder) = (project.index_settings(), project.embedder().unwrap());
     let corpus = project.read_corpus().unwrap();
-    let options = Options { policy: project.policy.as_ref(), keep: None, check: None };
+    let options = Options { policy: project.policy.as_ref(), ..Options::default() };
     let store = project.store();
     index::build(&corpus, &settings, embedder.as_ref(), &store, options, &mut Quiet).unwrap();
     let index = Arc::new(project.open_index().unwrap());

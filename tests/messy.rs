@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use atlas::corpus::{self, Corpus, CorpusSettings, reader_of};
+use atlas::corpus::{self, Corpus, CorpusSettings, PdfHelper, reader_of};
 use atlas::format::Store;
 use atlas::index::{self, Options, Quiet};
 use atlas::vectors::StaticModel;
@@ -42,6 +42,13 @@ const HOLDS: [(&str, &str, &str); 16] = [
     ("blns/blns.txt", "undefined", ""),
     ("tika/resume.html", "", "mso-"),
 ];
+
+/// Settings as `atlas build` has them: PDFs are read by the program.
+fn settings() -> CorpusSettings {
+    let program = env!("CARGO_BIN_EXE_atlas").into();
+    let helper = PdfHelper { program, arguments: vec!["__read-pdf".into()] };
+    CorpusSettings { pdf_helper: Some(helper), ..CorpusSettings::default() }
+}
 
 /// One verdict a file: `(kind, words)`.
 fn verdict(path: &str, corpus: &Corpus) -> Vec<(&'static str, String)> {
@@ -76,7 +83,7 @@ fn every_messy_file_has_its_verdict() {
         println!("skipped: {} is absent", folder.display());
         return;
     };
-    let corpus = corpus::read(&folder, &CorpusSettings::default()).unwrap();
+    let corpus = corpus::read(&folder, &settings()).unwrap();
     let mut counts: BTreeMap<(String, &str), usize> = BTreeMap::new();
     let mut faults = Vec::new();
     for line in manifest.lines().skip(1) {

@@ -1,4 +1,4 @@
-//! Word documents, workbooks and PDFs as the library reads them, from files that the tests make.
+//! Word documents, workbooks, books and PDFs as the library reads them, from files that the tests make.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -12,6 +12,8 @@ mod archives;
 mod damage;
 #[path = "packaged/docx.rs"]
 mod docx;
+#[path = "packaged/epub.rs"]
+mod epub;
 #[path = "packaged/helper.rs"]
 mod helper;
 #[path = "packaged/make.rs"]

@@ -123,6 +123,7 @@ pub fn first_pages(corpus: &Corpus, pages: usize) -> Corpus {
         noted: Vec::new(),
         fingerprint,
         files: corpus.files.clone(),
+        closed: Vec::new(),
     }
 }
 

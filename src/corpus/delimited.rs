@@ -8,8 +8,8 @@
 use csv::{ReaderBuilder, StringRecord};
 
 use super::{
-    BodyForm, CorpusSettings, Document, Draft, Lines, Metadata, Place, RawFile, Reader, Reading,
-    Remark, Source, naming,
+    BodyForm, CorpusSettings, Decoded, Document, Draft, Lines, Metadata, Place, RawFile, Reader,
+    Reading, Remark, Source, naming,
 };
 use crate::error::Result;
 
@@ -29,7 +29,7 @@ const SAMPLE_ROWS: usize = 64;
 impl Reader for Delimited {
     fn read(&self, source: &RawFile, _: &CorpusSettings) -> Result<Reading> {
         let decoded = source.text()?;
-        let (text, mut remarks) = (decoded.text, decoded.remarks);
+        let Decoded { text, mut remarks, offsets } = decoded;
         let rows = rows(&text, delimiter(&text), &mut remarks);
         let names = names(&rows);
         let cells = usize::from(!names.is_empty());
@@ -79,7 +79,7 @@ impl Reader for Delimited {
             form: BodyForm::Structured(structure),
             source: Source::file(&source.path, 1, 0),
         };
-        Ok(Reading { documents: vec![document], remarks })
+        Ok(Reading { documents: vec![document], remarks }.placed(&offsets))
     }
 }
 

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-use super::Remark;
 use super::file::line_ends;
+use super::{Offsets, Remark};
 
 /// A file as text, and what is to be said about how it became that.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Decoded {
     pub text: String,
     /// The encoding when it is not UTF-8, and what was replaced.
     pub remarks: Vec<Remark>,
+    /// Where its bytes stand in the file.
+    pub offsets: Offsets,
 }
 
 /// Bytes looked at for zeros and for EBCDIC.
@@ -34,16 +36,19 @@ const CONTROL_PARTS: usize = 20;
 /// What the bytes are when they are no text: a guess that gives control characters, or EBCDIC.
 pub(super) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<Decoded, String> {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes).filter(|_| !is_utf32(bytes)) {
-        return Ok(with(encoding, &bytes[mark..], ""));
+        return Ok(with(encoding, bytes, mark, ""));
     }
     if let Some(decoded) = utf32(bytes) {
         return Ok(decoded);
     }
     if let Some(wide) = unmarked_utf16(bytes) {
-        return Ok(with(wide, bytes, ", as its zero bytes tell"));
+        return Ok(with(wide, bytes, 0, ", as its zero bytes tell"));
     }
     let fault = match std::str::from_utf8(bytes) {
-        Ok(text) => return Ok(Decoded { text: unified(text.into()), remarks: Vec::new() }),
+        Ok(text) => {
+            let (text, offsets) = (unified(text.into()), Offsets::utf8(bytes, 0));
+            return Ok(Decoded { text, remarks: Vec::new(), offsets });
+        }
         Err(fault) => fault,
     };
     if mostly_utf8(bytes) {
@@ -53,7 +58,8 @@ pub(super) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<Decoded, St
             "it is UTF-8 with bytes that are not, the first at byte {}; each became U+FFFD",
             fault.valid_up_to()
         );
-        return Ok(Decoded { text: unified(text), remarks: vec![Remark::loss(Some(line), what)] });
+        let remarks = vec![Remark::loss(Some(line), what)];
+        return Ok(Decoded { text: unified(text), remarks, offsets: Offsets::utf8(bytes, 0) });
     }
     let named = declared.and_then(|label| Encoding::for_label(label.trim().as_bytes()));
     // Nobody declares UTF-16 in bytes that are not UTF-16.
@@ -62,7 +68,8 @@ pub(super) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<Decoded, St
         && let Some(text) = named.decode_without_bom_handling_and_without_replacement(bytes)
         && !is_noise(&text)
     {
-        return Ok(read_as(named, unified(text), ", as it declares"));
+        let offsets = Offsets::of(named, bytes, 0);
+        return Ok(read_as(named, unified(text), offsets, ", as it declares"));
     }
     if is_ebcdic(bytes) {
         return Err("it is in EBCDIC, which is not read; save the file as UTF-8".to_owned());
@@ -70,18 +77,18 @@ pub(super) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<Decoded, St
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(bytes, true);
     let guess = detector.guess(None, Utf8Detection::Deny);
-    let decoded = with(guess, bytes, ", by a guess");
+    let decoded = with(guess, bytes, 0, ", by a guess");
     if is_noise(&decoded.text) {
         return Err("it is no text: control characters all through, in every encoding".to_owned());
     }
     Ok(decoded)
 }
 
-/// `bytes` in `encoding`, whatever there is in them.
-fn with(encoding: &'static Encoding, bytes: &[u8], why: &str) -> Decoded {
-    let (text, has_faults) = encoding.decode_without_bom_handling(bytes);
+/// `bytes` from `from` on in `encoding`, whatever there is in them.
+fn with(encoding: &'static Encoding, bytes: &[u8], from: usize, why: &str) -> Decoded {
+    let (text, has_faults) = encoding.decode_without_bom_handling(&bytes[from..]);
     let text = unified(text);
-    let mut decoded = read_as(encoding, text, why);
+    let mut decoded = read_as(encoding, text, Offsets::of(encoding, bytes, from), why);
     if has_faults {
         let at = decoded.text.find('\u{FFFD}').unwrap_or_default();
         let line = 1 + line_ends(&decoded.text.as_bytes()[..at]);
@@ -91,10 +98,10 @@ fn with(encoding: &'static Encoding, bytes: &[u8], why: &str) -> Decoded {
     decoded
 }
 
-fn read_as(encoding: &'static Encoding, text: String, why: &str) -> Decoded {
+fn read_as(encoding: &'static Encoding, text: String, offsets: Offsets, why: &str) -> Decoded {
     let is_utf8 = encoding == UTF_8;
     let note = || Remark::note(format!("read as {}{why}", encoding.name()));
-    Decoded { text, remarks: (!is_utf8).then(note).into_iter().collect() }
+    Decoded { text, remarks: (!is_utf8).then(note).into_iter().collect(), offsets }
 }
 
 /// Text whose line ends are all `\n`.
@@ -131,7 +138,8 @@ fn utf32(bytes: &[u8]) -> Option<Decoded> {
     remarks.extend(
         lost.map(|line| Remark::loss(Some(line), "numbers that are no characters became U+FFFD")),
     );
-    Some(Decoded { text: unified(text.into()), remarks })
+    let offsets = Offsets::fixed(text.chars(), 4, 4);
+    Some(Decoded { text: unified(text.into()), remarks, offsets })
 }
 
 /// UTF-16 without a mark: text in it has its zeros at one of two places, binary data at both.
@@ -184,7 +192,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> (String, Vec<String>) {
-        let Decoded { text, remarks } = decode(bytes, None).unwrap();
+        let Decoded { text, remarks, .. } = decode(bytes, None).unwrap();
         let shown = remarks.into_iter().map(|remark| {
             let line = remark.line.map_or_else(String::new, |line| format!("{line}: "));
             format!("{}{line}{}", if remark.is_loss { "! " } else { "" }, remark.text)

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use super::encoding::{self, Decoded};
-use super::{CorpusSettings, Document};
+use super::{CorpusSettings, Document, Offsets};
 use crate::error::{Error, Result};
 
 /// The door of a format: one file in, its documents out.
@@ -31,6 +31,15 @@ pub struct Reading {
     pub documents: Vec<Document>,
     /// What is to be said about the reading.
     pub remarks: Vec<Remark>,
+}
+
+impl Reading {
+    /// The same with places that mean bytes of the file; they meant those of its text.
+    #[must_use]
+    pub(super) fn placed(mut self, offsets: &Offsets) -> Self {
+        self.documents.iter_mut().for_each(|document| offsets.apply(document));
+        self
+    }
 }
 
 impl From<Document> for Reading {

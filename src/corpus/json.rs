@@ -69,7 +69,7 @@ impl Reader for JsonFile {
         } else {
             made.add(serde_json::from_str(whole.get()).map_err(fault)?, 0, None);
         }
-        Ok(made.reading)
+        Ok(made.reading.placed(&decoded.offsets))
     }
 }
 
@@ -95,7 +95,7 @@ impl Reader for JsonLines {
                 }
             }
         }
-        Ok(made.reading)
+        Ok(made.reading.placed(&decoded.offsets))
     }
 }
 

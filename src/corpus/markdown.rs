@@ -21,7 +21,7 @@ const DATE_KEYS: [&str; 2] = ["effective_from", "effective_to"];
 
 impl Reader for Markdown {
     fn read(&self, source: &RawFile, _: &CorpusSettings) -> Result<Reading> {
-        let Decoded { text, remarks } = source.text()?;
+        let Decoded { text, remarks, offsets } = source.text()?;
         let (mut metadata, start) = match front::split(source, &text)? {
             Some(matter) => (front::parse(source, &matter)?, matter.body),
             None => (Metadata::default(), front::Place { line: 1, byte: 0 }),
@@ -44,7 +44,7 @@ impl Reader for Markdown {
         let place = Source::file(&source.path, start.line, start.byte as u64);
         let form = BodyForm::Markdown;
         let document = Document { id, title, metadata, body, form, source: place };
-        Ok(Reading { documents: vec![document], remarks })
+        Ok(Reading { documents: vec![document], remarks }.placed(&offsets))
     }
 }
 

@@ -11,6 +11,7 @@ mod checks;
 mod delimited;
 mod docx;
 mod encoding;
+mod epub;
 mod file;
 mod front;
 pub(crate) mod heading;
@@ -19,8 +20,10 @@ mod json;
 mod lines;
 mod markdown;
 mod naming;
+mod offsets;
 mod package;
 mod partial;
+mod passed;
 mod pdf;
 mod pieces;
 mod place;
@@ -36,6 +39,7 @@ mod xml;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use passed::Passed;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -44,10 +48,12 @@ pub use beir::Beir;
 pub use delimited::Delimited;
 pub use docx::Docx;
 pub use encoding::Decoded;
+pub use epub::Epub;
 pub use file::{FileRecord, RawFile, Reader, Reading, Remark};
 pub use html::Html;
 pub use json::{JsonFields, JsonFile, JsonLines};
 pub use markdown::Markdown;
+pub use offsets::Offsets;
 pub use partial::{Listing, PartRead, list};
 pub use pdf::{Pdf, PdfHelper, serve_pdfs};
 pub use place::{Lines, Place};
@@ -90,6 +96,7 @@ const KINDS: &[(&str, &dyn Reader)] = &[
     ("xlsx", &Xlsx),
     ("xlsm", &Xlsx),
     ("pdf", &Pdf),
+    ("epub", &Epub),
 ];
 
 /// One text with a name: what is cited, filtered and permitted as a whole.
@@ -127,25 +134,31 @@ pub struct Source {
     pub path: String,
     /// The line of the file on which the body begins, from 1.
     pub first_line: u64,
-    /// The byte at which the body begins, from 0, in the file read as UTF-8 with `\n` line ends
-    /// and without a byte order mark; for a record, that at which it begins.
+    /// The byte at which the body begins, from 0, in the text of the file; for a record, that of the
+    /// file at which it begins.
     pub first_byte: u64,
     /// Where all of the document stands when it is a record, such as a line of a file or an element
     /// of a list.
     pub record: Option<Place>,
+    /// Where the bytes of the text stand in the file, for a body that is part of that text. What is the
+    /// same needs no word, so marks of files that are UTF-8 with `\n` do not depend on it.
+    #[serde(default, skip_serializing_if = "Offsets::is_plain")]
+    pub offsets: Offsets,
 }
 
 impl Source {
     /// A body that begins at `first_line` and `first_byte` of a file of its own.
     pub fn file(path: &str, first_line: u64, first_byte: u64) -> Self {
-        Self { path: path.to_owned(), first_line, first_byte, record: None }
+        let offsets = Offsets::default();
+        Self { path: path.to_owned(), first_line, first_byte, record: None, offsets }
     }
 
     /// A document that stands at `place` among others in a file.
     pub fn record(path: &str, place: Place) -> Self {
         let first_line = place.lines.map_or(0, |lines| lines.first);
         let first_byte = place.bytes.as_ref().map_or(0, |bytes| bytes.start);
-        Self { path: path.to_owned(), first_line, first_byte, record: Some(place) }
+        let (record, offsets) = (Some(place), Offsets::default());
+        Self { path: path.to_owned(), first_line, first_byte, record, offsets }
     }
 
     /// Whether the document stands among others in a file.
@@ -275,9 +288,17 @@ pub struct Corpus {
     pub fingerprint: String,
     /// The files that were read, skipped ones among them, by path.
     pub files: Vec<FileRecord>,
+    /// Folders that could not be looked into: what lay there is not known to be gone.
+    pub closed: Vec<String>,
 }
 
 impl Corpus {
+    /// Whether there may be a file at `path` that could not be read.
+    pub fn hides(&self, path: &str) -> bool {
+        let record = self.files.binary_search_by(|file| file.path.as_str().cmp(path));
+        record.is_ok_and(|at| self.files[at].hash.is_empty()) || partial::is_in(&self.closed, path)
+    }
+
     /// The document called `id`.
     pub fn document(&self, id: &str) -> Option<&Document> {
         let place = self.documents.binary_search_by(|document| document.id.as_str().cmp(id));
@@ -313,7 +334,8 @@ pub fn read(folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
     if let Some(first) = first.filter(|_| settings.strict) {
         return Err(first.refused(folder));
     }
-    let Gathered { mut documents, skipped, noted, files } = gathered;
+    let Gathered { mut documents, skipped, noted, mut files, closed } = gathered;
+    files.sort_by(|left, right| left.path.cmp(&right.path));
     let skipped: Vec<Skipped> = skipped.into_iter().map(Passed::skipped).collect();
     let noted = noted.into_iter().map(|(passed, is_loss)| passed.noted(is_loss)).collect();
     documents.sort_by(|left, right| {
@@ -333,7 +355,7 @@ pub fn read(folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
         hasher.update(digest);
     });
     let fingerprint = hasher.finalize().to_hex().to_string();
-    Ok(Corpus { documents, skipped, noted, fingerprint, files })
+    Ok(Corpus { documents, skipped, noted, fingerprint, files, closed })
 }
 
 fn require_folder(folder: &Path) -> Result<()> {
@@ -348,53 +370,6 @@ fn require_folder(folder: &Path) -> Result<()> {
     }
 }
 
-/// Something passed over, its reason still in parts.
-struct Passed {
-    path: String,
-    line: Option<u64>,
-    problem: String,
-    /// The way out; may be empty.
-    help: String,
-}
-
-impl Passed {
-    fn new(path: String, problem: String, help: &str) -> Self {
-        Self { path, line: None, problem, help: help.to_owned() }
-    }
-
-    /// The fault met while reading `file`.
-    fn by(file: &RawFile, fault: Error) -> Self {
-        let (line, problem, help) = match fault {
-            Error::Input { line, problem, help, .. } => (line, problem, help),
-            Error::Io { source, .. } => {
-                (None, format!("it could not be read: {source}"), String::new())
-            }
-            other => (None, other.to_string(), String::new()),
-        };
-        Self { path: file.path.clone(), line, problem, help }
-    }
-
-    fn skipped(self) -> Skipped {
-        let Self { path, line, problem, help } = self;
-        let line = line.map_or_else(String::new, |line| format!("line {line}: "));
-        let help = if help.is_empty() { help } else { format!("; {help}") };
-        Skipped { path, reason: format!("{line}{problem}{help}") }
-    }
-
-    fn noted(self, is_loss: bool) -> Noted {
-        let Skipped { path, reason } = self.skipped();
-        let reason = if is_loss { format!("read in part: {reason}") } else { reason };
-        Noted { path, reason }
-    }
-
-    /// The error that it is where nothing may be passed over.
-    fn refused(&self, folder: &Path) -> Error {
-        let own = Some(self.help.as_str()).filter(|help| !help.is_empty());
-        let help = own.unwrap_or("mend it, exclude it, or build without `--strict`");
-        Error::input(folder.join(&self.path), self.line, &self.problem, help)
-    }
-}
-
 /// What was read so far, in no promised order.
 #[derive(Default)]
 struct Gathered {
@@ -403,6 +378,7 @@ struct Gathered {
     /// Each with whether something of the file is missing.
     noted: Vec<(Passed, bool)>,
     files: Vec<FileRecord>,
+    closed: Vec<String>,
 }
 
 /// The one file of a public set, if the folder is one.
@@ -426,7 +402,8 @@ fn walk_folder(folder: &Path, settings: &CorpusSettings) -> Result<Gathered> {
     // Collected in the order of the list, whichever thread is done first.
     let read: Vec<Gathered> =
         listing.files.par_iter().map(|file| read_file(file, settings)).collect();
-    let mut all = Gathered { skipped: listing.skipped, ..Gathered::default() };
+    let walk::Listing { skipped, unreadable: closed, .. } = listing;
+    let mut all = Gathered { skipped, closed, ..Gathered::default() };
     for mut one in read {
         all.documents.append(&mut one.documents);
         all.skipped.append(&mut one.skipped);

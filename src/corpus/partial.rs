@@ -60,12 +60,7 @@ pub fn list(folder: &Path, settings: &CorpusSettings) -> Result<Listing> {
 impl Listing {
     /// Whether `path` lies in something that could not be looked into.
     pub fn hides(&self, path: &str) -> bool {
-        self.unreadable.iter().any(|closed| {
-            closed == "."
-                || path
-                    .strip_prefix(closed.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+        is_in(&self.unreadable, path)
     }
 
     /// Reads those of the files that are among `paths`.
@@ -92,7 +87,7 @@ impl Listing {
                 all.files.append(&mut one.files);
             }
         }
-        let Gathered { documents, mut skipped, mut noted, files } = all;
+        let Gathered { documents, mut skipped, mut noted, files, .. } = all;
         skipped.sort_by(|left, right| left.path.cmp(&right.path));
         noted.sort_by(|(left, _), (right, _)| left.path.cmp(&right.path));
         let noted = noted.into_iter().map(|(passed, is_loss)| passed.noted(is_loss)).collect();
@@ -103,4 +98,12 @@ impl Listing {
             files,
         })
     }
+}
+
+/// Whether `path` is one of `closed`, or lies in one.
+pub(super) fn is_in(closed: &[String], path: &str) -> bool {
+    closed.iter().any(|closed| {
+        let below = path.strip_prefix(closed.as_str());
+        closed == "." || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
 }

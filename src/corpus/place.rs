@@ -31,8 +31,8 @@ pub struct Place {
     pub page: Option<u32>,
     /// Its lines, in formats with lines.
     pub lines: Option<Lines>,
-    /// Its bytes, in formats that are text: counted from 0 in the file read as UTF-8, with `\n` line
-    /// ends and without a byte order mark.
+    /// Its bytes in the file as it lies, from 0, in formats that are text, whatever their encoding and line
+    /// ends.
     pub bytes: Option<Range<u64>>,
 }
 

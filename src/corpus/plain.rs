@@ -10,7 +10,7 @@ pub struct Plain;
 
 impl Reader for Plain {
     fn read(&self, source: &RawFile, _: &CorpusSettings) -> Result<Reading> {
-        let Decoded { text, remarks } = source.text()?;
+        let Decoded { text, remarks, offsets } = source.text()?;
         let document = Document {
             id: naming::id_of_path(&source.path),
             title: naming::title_of_path(&source.path),
@@ -19,6 +19,6 @@ impl Reader for Plain {
             form: BodyForm::Plain,
             source: Source::file(&source.path, 1, 0),
         };
-        Ok(Reading { documents: vec![document], remarks })
+        Ok(Reading { documents: vec![document], remarks }.placed(&offsets))
     }
 }

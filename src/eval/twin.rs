@@ -51,7 +51,7 @@ impl Plan<'_> {
         let claims = asker.map(Asker::principals).unwrap_or_default();
         let keep =
             |label: &Label| self.policy.readers(label).iter().any(|set| set.is_subset(&claims));
-        let options = Options { policy: None, keep: Some(&keep), check: None };
+        let options = Options { policy: None, keep: Some(&keep), ..Options::default() };
         let store = Store::new(folder.path().join("index"));
         let embedder = Arc::clone(self.embedder);
         let report =

@@ -1,15 +1,16 @@
 //! From a corpus to a generation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::layer::{Known, Work, Written};
+use super::update::documents_of;
 use super::{GraphSettings, Settings, digest};
 use crate::access::{Label, Policy};
 use crate::corpus::{Corpus, FileRecord, Noted, Skipped};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{
     BuildLock, FORMAT_VERSION, Generation, GraphState, Layer, Manifest, Part, SourceFile, Store,
     link_file, sync_folder,
@@ -112,6 +113,8 @@ pub struct Options<'o> {
     pub keep: Option<&'o (dyn Fn(&Label) -> bool + Sync)>,
     /// Refuses a build by what it would leave of the generation before; nothing is written then.
     pub check: Option<&'o Check<'o>>,
+    /// The corpus folder when a document that holds nothing to index is an error, which names it there.
+    pub strict: Option<&'o Path>,
 }
 
 /// Says whether a build may leave so much of the generation before.
@@ -124,6 +127,9 @@ pub struct Left {
     pub documents: usize,
     /// Files that are gone, by path.
     pub gone: Vec<String>,
+    /// Files that could not be read and whose documents would go, by path. A build that writes only what
+    /// has changed keeps them, and has none.
+    pub unreadable: Vec<String>,
 }
 
 impl std::fmt::Debug for Options<'_> {
@@ -309,12 +315,21 @@ pub(super) fn whole(
         };
         let gone = manifest.sources.iter().filter(|file| !is_here(file));
         let gone = gone.map(|file| file.path.clone()).collect();
-        check(manifest, &Left { documents: corpus.documents.len(), gone })?;
+        let hidden: BTreeSet<&str> = (manifest.sources.iter().map(|file| file.path.as_str()))
+            .filter(|path| corpus.hides(path))
+            .collect();
+        let lost = documents_of(before, &hidden)?.into_iter().map(|(_, _, record, _)| record.path);
+        let unreadable = lost.collect::<BTreeSet<String>>().into_iter().collect();
+        check(manifest, &Left { documents: corpus.documents.len(), gone, unreadable })?;
     }
     let draft = Draft::begin(lock, store, settings, &analyzer, embedder, options.policy)?;
     let work = Work { settings, analyzer: &analyzer, embedder, known: known.as_ref(), options };
     let written = work.write(&draft.folder, BASE, &corpus.documents, progress)?;
     let Written { layer, reused, skipped: empty, closed } = written;
+    if let (Some(folder), Some(first)) = (options.strict, empty.first()) {
+        let help = "mend it, exclude it, or build without `--strict`";
+        return Err(Error::input(folder.join(&first.path), None, &first.reason, help));
+    }
     let mut skipped = corpus.skipped.clone();
     skipped.extend(empty);
     let graph = if layer.passages >= settings.graph.from_passages.max(1) {

@@ -196,7 +196,9 @@ impl Update<'_> {
         let base = documents.stored(0) as usize;
         let beside = documents.len() as usize - base_live + delta.documents.len();
         let gone = base - (base_live - delta.dropped[0].len());
-        if (beside + gone) * 100 > base * self.settings.layers.rewrite_percent {
+        // Writing all anew would lose what cannot be read; that can wait.
+        let may_rewrite = delta.kept.is_empty();
+        if may_rewrite && (beside + gone) * 100 > base * self.settings.layers.rewrite_percent {
             return Ok(Some("much has changed since the base was written".to_owned()));
         }
         let more = usize::from(!delta.documents.is_empty());
@@ -251,7 +253,7 @@ impl Update<'_> {
             };
             let gone = manifest.sources.iter().filter(|file| !is_here(file));
             let gone = gone.map(|file| file.path.clone()).collect();
-            check(manifest, &Left { documents: left, gone })?;
+            check(manifest, &Left { documents: left, gone, unreadable: Vec::new() })?;
         }
         let draft = Draft::begin(lock, self.store, settings, analyzer, embedder, options.policy)?;
         let mut redone = Vec::new();
@@ -339,7 +341,7 @@ impl Update<'_> {
 }
 
 /// The live documents of the files `paths`: layer, number in it, what is stored of it, and its mark.
-fn documents_of(
+pub(super) fn documents_of(
     before: &Before,
     paths: &BTreeSet<&str>,
 ) -> Result<Vec<(usize, u32, DocumentRecord, u64)>> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::{BodyForm, Document, Lines, Place};
+use crate::corpus::{BodyForm, Document, Lines, Offsets, Place};
 
 /// Where the lines of a text end, to tell the line of a byte in logarithmic time.
 #[derive(Debug, Clone)]
@@ -26,8 +26,8 @@ impl LineEnds {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Origin {
     /// The text is the file's own, in runs: `(byte of the text, byte of the file, line of the file)`,
-    /// where the line is that on which the run begins.
-    Own(Vec<(usize, u64, u64)>),
+    /// where the line is that on which the run begins, and bytes of the file are those of its text.
+    Own(Vec<(usize, u64, u64)>, Offsets),
     /// The reader said where: `(byte of the text, place)`, each in force up to the next.
     Said(Vec<(usize, Place)>),
 }
@@ -61,13 +61,16 @@ impl Origin {
             let byte = source.first_byte + range.start as u64;
             (text, byte, source.first_line + ends.before(range.start))
         });
-        Self::Own(own.collect())
+        let byte = |at: usize| source.first_byte + at as u64;
+        let all =
+            kept.first().map_or(0, |first| first.start)..kept.last().map_or(0, |last| last.end);
+        Self::Own(own.collect(), source.offsets.within(&(byte(all.start)..byte(all.end))))
     }
 
     /// The place of `bytes` of the text, whose line ends are `ends`.
     pub(super) fn place(&self, ends: &LineEnds, bytes: &Range<usize>) -> Place {
         match self {
-            Self::Own(runs) => {
+            Self::Own(runs, offsets) => {
                 let place = |byte: usize| {
                     let at = runs.partition_point(|(start, ..)| *start <= byte).max(1) - 1;
                     let (start, file, line) = runs.get(at).copied().unwrap_or((0, 0, 1));
@@ -76,7 +79,7 @@ impl Origin {
                 };
                 let last = bytes.end.saturating_sub(1).max(bytes.start);
                 let ((first, from), (last, to)) = (place(bytes.start), place(last));
-                Place::text(Lines { first, last }, from..to + 1)
+                Place::text(Lines { first, last }, offsets.range(&(from..to + 1)))
             }
             Self::Said(places) => {
                 let from = places.partition_point(|(start, _)| *start <= bytes.start).max(1) - 1;

@@ -40,7 +40,7 @@ pub struct PassageRecord {
     pub page: u32,
     /// Length in bytes of what it holds of the source file; 0 in a format that is no text.
     pub source_bytes: u32,
-    /// Byte of the source file, read as UTF-8, at which it begins.
+    /// Byte of the source file at which it begins.
     pub first_byte: u64,
 }
 

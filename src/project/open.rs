@@ -164,7 +164,8 @@ impl Project {
         &'o self,
         check: &'o (dyn Fn(&Manifest, &index::Left) -> Result<()> + Sync + 'o),
     ) -> index::Options<'o> {
-        index::Options { policy: self.policy.as_ref(), keep: None, check: Some(check) }
+        let strict = Some(self.corpus.as_path()).filter(|_| self.file.reading.strict);
+        index::Options { policy: self.policy.as_ref(), check: Some(check), strict, keep: None }
     }
 
     /// Opens its index.

@@ -46,8 +46,23 @@ impl BuildSettings {
 
 impl Project {
     /// Refuses a build that would leave more than `build.max_shrink` fewer documents than the generation
-    /// `before` holds. Counted are documents: one that was renamed is not dropped.
+    /// `before` holds, or lose the documents of a file that cannot be read. Counted are documents: one that was renamed is not dropped.
     pub fn check_shrink(&self, before: &Manifest, left: &Left) -> Result<()> {
+        if let (Some(first), true) = (left.unreadable.first(), self.file.build.max_shrink < 1.0) {
+            let more = match left.unreadable.len() - 1 {
+                0 => "cannot be read".to_owned(),
+                more => format!("and {more} more cannot be read"),
+            };
+            let problem = format!(
+                "all of it is to be built, {first} {more}, and what the index holds of that would be lost"
+            );
+            let help = "make it readable; if the loss is meant, run `atlas build --allow-shrink`";
+            return Err(Error::Refused {
+                path: self.index.clone(),
+                problem,
+                help: help.to_owned(),
+            });
+        }
         let (then, now) = (before.documents, left.documents);
         let dropped = then.saturating_sub(now);
         let most = self.file.build.max_shrink;

@@ -358,7 +358,10 @@ fn damage_is_named_and_never_panics() {
     ) -> Result<GraphView<'a>, String> {
         GraphView::from_sections(Sections { head, links0, upper_starts, upper_links })
     }
-    assert_eq!(GraphView::from_sections(whole).unwrap().check(&Pace::full()).unwrap().reachable, 600);
+    assert_eq!(
+        GraphView::from_sections(whole).unwrap().check(&Pace::full()).unwrap().reachable,
+        600
+    );
     let mut named = 0;
     for seed in 0..2_000 {
         let mut random = Random(seed);

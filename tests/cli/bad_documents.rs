@@ -1,6 +1,7 @@
 //! Documents that are not as they must be.
 
 use std::fs;
+use std::io::{Cursor, Write as _};
 
 use super::session::{Session, session};
 
@@ -118,6 +119,41 @@ fn document_without_text() {
     s.write("docs/empty.md", "");
     both_ways(&mut s);
     s.write("docs/empty.md", "---\nid: EMPTY\n---\n\n");
+    both_ways(&mut s);
+    s.say("a comment is no text");
+    s.write("docs/empty.md", "<!-- to be written -->\n");
+    both_ways(&mut s);
+}
+
+/// A zip archive of one Word document whose text is `text`.
+fn word(text: &str) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let text = format!("<document><body><p><r><t>{text}</t></r></p></body></document>");
+    writer.start_file("word/document.xml", zip::write::SimpleFileOptions::default()).unwrap();
+    writer.write_all(text.as_bytes()).unwrap();
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn packed_files() {
+    let mut s = session!();
+    s.pumps();
+    s.say("a Word document that unpacks without end");
+    s.write("docs/bomb.docx", word(&"e".repeat(5_000_000)));
+    both_ways(&mut s);
+    fs::remove_file(s.at("docs/bomb.docx")).unwrap();
+    s.say("one that is cut off");
+    let whole = word("A gasket is cut to size.");
+    s.write("docs/cut.docx", &whole[..whole.len() / 2]);
+    both_ways(&mut s);
+    s.say("whole again");
+    s.write("docs/cut.docx", whole);
+    assert_eq!(s.run("build --strict").code, 0);
+    s.run("search gasket -k 1");
+    s.say("a PDF that is none, and one that is cut off");
+    s.write("docs/torn.pdf", "no PDF at all");
+    both_ways(&mut s);
+    s.write("docs/torn.pdf", "%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R");
     both_ways(&mut s);
 }
 

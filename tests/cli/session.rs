@@ -35,6 +35,8 @@ pub struct Session {
     name: String,
     folder: TempDir,
     log: String,
+    /// Whom commands are run as, when not as whoever runs the tests.
+    user: Option<u32>,
 }
 
 impl Session {
@@ -44,7 +46,7 @@ impl Session {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("home")).unwrap();
         fs::create_dir(folder.path().join("project")).unwrap();
-        Self { name, folder, log: String::new() }
+        Self { name, folder, log: String::new(), user: None }
     }
 
     /// The folder that commands run in.
@@ -69,6 +71,29 @@ impl Session {
 
     pub fn read(&self, path: &str) -> String {
         fs::read_to_string(self.at(path)).unwrap()
+    }
+
+    /// Has all commands run as a user whom permissions bind, which is another one where root runs the
+    /// tests; false, with the reason printed, when that cannot be done here.
+    #[cfg(unix)]
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+    pub fn bind(&mut self) -> bool {
+        use std::os::unix::fs::{MetadataExt as _, chown};
+        const NOBODY: u32 = 65_534;
+        if self.folder.path().metadata().unwrap().uid() != 0 {
+            return true;
+        }
+        self.user = Some(NOBODY);
+        for below in ["", "home", "project"] {
+            chown(self.folder.path().join(below), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        match self.command("--version").output() {
+            Ok(out) if out.status.success() => true,
+            tried => {
+                eprintln!("skipped: permissions do not bind root, and nobody runs here: {tried:?}");
+                false
+            }
+        }
     }
 
     /// Replaces `from`, which must be there, by `to`.
@@ -148,6 +173,11 @@ impl Session {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        #[cfg(unix)]
+        if let Some(user) = self.user {
+            use std::os::unix::process::CommandExt as _;
+            command.uid(user).gid(user);
+        }
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }

@@ -211,7 +211,7 @@ impl World {
         fs::write(&path, rules.yaml()).unwrap();
         let policy = Policy::read(&path).unwrap();
         let store = Store::new(folder.path().join("index"));
-        let options = Options { policy: Some(&policy), keep: None, check: None };
+        let options = Options { policy: Some(&policy), ..Options::default() };
         index::build(&corpus, &settings, MODEL.as_ref(), &store, options, &mut Quiet).unwrap();
         let index = Index::open(&store, &settings, Arc::clone(&MODEL), Some(&policy)).unwrap();
         Self { corpus, rules, policy, settings, index: Arc::new(index), _folder: folder }

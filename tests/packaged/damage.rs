@@ -7,7 +7,7 @@ use std::io::{Cursor, Read as _};
 
 use atlas::corpus::{self, CorpusSettings};
 
-use super::make::{PdfMaker, archive, docx, page, paragraph, row, xlsx};
+use super::make::{PdfMaker, archive, chapter, docx, epub, page, paragraph, row, xlsx};
 use super::settings;
 
 /// Cases of each format without a word from outside: a second or two.
@@ -131,6 +131,18 @@ fn a_damaged_workbook_has_a_verdict() {
     let rows = row(1, &[("r='A1' t='s'", "<v>0</v>"), ("r='B1' s='1'", "<v>45292.5</v>")]);
     let whole = xlsx(&[("S", "visible", &rows)], &["a"], &["dd.mm.yyyy"]);
     check("xlsx", |random| mangled_archive(&whole, random));
+}
+
+#[test]
+fn a_damaged_book_has_a_verdict() {
+    let one =
+        chapter("Seals", "<h1>Seals</h1><p>A seal<a href='#n'>1</a>.</p><aside id='n'>1 n</aside>");
+    let two =
+        chapter("Oil", "<table><tr><th>a</th></tr><tr><td>b</td></tr></table><ul><li>c</li></ul>");
+    let lock = "<encryption><CipherReference URI='OEBPS/f.otf'/></encryption>";
+    let files = [("META-INF/encryption.xml", lock)];
+    let whole = epub(&[("a.xhtml", "", &one), ("b.xhtml", "", &two)], "", &files);
+    check("epub", |random| mangled_archive(&whole, random));
 }
 
 #[test]

@@ -197,3 +197,45 @@ pub fn page(lines: &[(u32, u32, u32, &str)]) -> String {
     }
     content
 }
+
+/// Says that the book is at `OEBPS/book.opf`.
+pub const CONTAINER: &str =
+    "<container><rootfiles><rootfile full-path='OEBPS/book.opf'/></rootfiles></container>";
+
+/// A book: its chapters as `(file, attributes in the list, page)` in the order of reading, more of its
+/// package, and further files.
+pub fn epub(chapters: &[(&str, &str, &str)], more: &str, files: &[(&str, &str)]) -> Vec<u8> {
+    // The list has an order of its own, which is not that of reading.
+    let items: String = (0..chapters.len())
+        .rev()
+        .map(|at| {
+            let (file, how, _) = chapters[at];
+            format!("<item id='c{at}' href='{file}' media-type='application/xhtml+xml' {how}/>")
+        })
+        .collect();
+    let spine: String = (0..chapters.len()).map(|at| format!("<itemref idref='c{at}'/>")).collect();
+    let package = format!(
+        "<?xml version='1.0'?><package xmlns:dc='d'><metadata><dc:title>Pump  seals</dc:title>\
+         <dc:creator>Ada</dc:creator><dc:date>2026-01-31</dc:date><dc:language>en</dc:language></metadata>\
+         <manifest>{items}</manifest><spine>{spine}</spine>{more}</package>"
+    );
+    let names: Vec<String> =
+        chapters.iter().map(|(file, ..)| format!("OEBPS/{}", file.replace("%20", " "))).collect();
+    let mut entries: Vec<(&str, &[u8])> = vec![
+        ("mimetype", b"application/epub+zip"),
+        ("META-INF/container.xml", CONTAINER.as_bytes()),
+        ("OEBPS/book.opf", package.as_bytes()),
+    ];
+    let pages = names.iter().zip(chapters).filter(|(_, (.., page))| !page.is_empty());
+    entries.extend(pages.map(|(name, (.., page))| (name.as_str(), page.as_bytes())));
+    entries.extend(files.iter().map(|(name, text)| (*name, text.as_bytes())));
+    archive(&entries)
+}
+
+/// A page of a book.
+pub fn chapter(title: &str, body: &str) -> String {
+    format!(
+        "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><head><title>{title}</title></head>\
+         <body>{body}</body></html>"
+    )
+}

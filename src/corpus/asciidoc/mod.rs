@@ -37,7 +37,8 @@ impl Reader for AsciiDoc {
             form: BodyForm::Structured(structure),
             source: Source::file(&source.path, 1, 0),
         };
-        Ok(Reading { documents: vec![document], remarks: decoded.remarks })
+        let reading = Reading { documents: vec![document], remarks: decoded.remarks };
+        Ok(reading.placed(&decoded.offsets))
     }
 }
 

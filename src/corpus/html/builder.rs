@@ -34,10 +34,15 @@ struct Open {
     meaning: Meaning,
 }
 
+/// Tenths of its text from which a piece is made of links.
+const LINKED_TENTHS: usize = 9;
+
 /// Makes pieces while the tags pass.
 pub(super) struct Builder {
     /// Whether tags may close themselves, as in XHTML.
     pub(super) is_xml: bool,
+    /// Whether the page is one of a book, where nothing but a table of contents surrounds the text.
+    is_book: bool,
     open: Vec<Open>,
     /// How many elements of each name are open, to know without a search which end tags are strays.
     names: HashMap<String, usize>,
@@ -57,6 +62,12 @@ pub(super) struct Builder {
     /// The text since the last border of a block.
     text: String,
     place: Option<Place>,
+    /// Whether the text at hand is that of a link.
+    in_link: bool,
+    /// Links in the text since the last border, and the bytes of theirs and of all.
+    links: usize,
+    linked_bytes: usize,
+    shown_bytes: usize,
     title: Option<String>,
     /// The title while it is read.
     in_title: Option<String>,
@@ -65,14 +76,15 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    pub(super) fn new(is_xml: bool) -> Self {
+    pub(super) fn new(is_xml: bool, is_book: bool) -> Self {
         Self {
             is_xml,
+            is_book,
             open: Vec::new(),
             names: HashMap::new(),
             hidden: 0,
             surroundings: 0,
-            main: 0,
+            main: usize::from(is_book),
             article: 0,
             heading: None,
             pre: 0,
@@ -82,6 +94,10 @@ impl Builder {
             tables: Vec::new(),
             text: String::new(),
             place: None,
+            in_link: false,
+            links: 0,
+            linked_bytes: 0,
+            shown_bytes: 0,
             title: None,
             in_title: None,
             language: None,
@@ -111,6 +127,10 @@ impl Builder {
             // A line end of the source is a blank; a line end in `text` is one that is shown.
             self.text.extend(text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }));
         }
+        // What stands between links is mostly a sign or two.
+        let bytes: usize = text.chars().filter(|c| c.is_alphanumeric()).map(char::len_utf8).sum();
+        self.shown_bytes += bytes;
+        self.linked_bytes += if self.in_link { bytes } else { 0 };
         if !text.trim().is_empty() {
             let before = self.place.take().unwrap_or_else(|| place.clone());
             self.place = Some(before.with(place));
@@ -132,6 +152,10 @@ impl Builder {
             }
             "br" if self.hidden == 0 => self.text.push('\n'),
             "hr" => self.flush(),
+            "a" if self.hidden == 0 => {
+                self.in_link = tag.attribute("href").is_some();
+                self.links += usize::from(self.in_link);
+            }
             _ => {}
         }
         if is_void(name) || tag.closes_itself && (self.is_xml || self.hidden > 0) {
@@ -141,7 +165,7 @@ impl Builder {
             // Inside, every element counts, or the end of one within would end it.
             Some(Meaning::Hidden)
         } else {
-            meaning(tag, self.main + self.article > 0)
+            meaning(tag, self.main + self.article > 0, self.is_book)
         };
         let Some(meaning) = meaning else { return };
         self.imply_ends(name);
@@ -239,6 +263,9 @@ impl Builder {
             self.title = self.in_title.take();
             return;
         }
+        if name == "a" {
+            self.in_link = false;
+        }
         if name == "br" || name == "p" && self.names.get("p").is_none_or(|open| *open == 0) {
             return self.flush();
         }
@@ -313,6 +340,10 @@ impl Builder {
     /// Makes a piece of the text since the last border.
     fn flush(&mut self) {
         let (text, place) = (std::mem::take(&mut self.text), self.place.take());
+        let (shown, linked) =
+            (std::mem::take(&mut self.shown_bytes), std::mem::take(&mut self.linked_bytes));
+        let links = std::mem::take(&mut self.links).max(usize::from(self.in_link));
+        let links = if linked > 0 && linked * 10 >= shown * LINKED_TENTHS { links } else { 0 };
         let is_code = self.pre > 0;
         let text = if is_code {
             text
@@ -338,7 +369,7 @@ impl Builder {
             Kind::Paragraph
         };
         let part = self.part();
-        self.pieces.push(Piece { kind, text, place, part });
+        self.pieces.push(Piece { kind, text, place, part, links });
     }
 }
 
@@ -368,7 +399,7 @@ fn is_void(name: &str) -> bool {
 }
 
 /// What the element means; `None` for one inside a line, such as `b`.
-fn meaning(tag: &Tag, is_inside: bool) -> Option<Meaning> {
+fn meaning(tag: &Tag, is_inside: bool, is_book: bool) -> Option<Meaning> {
     let name = tag.name.as_str();
     if is_hidden(tag) {
         return Some(Meaning::Hidden);
@@ -382,7 +413,7 @@ fn meaning(tag: &Tag, is_inside: bool) -> Option<Meaning> {
     }
     Some(match name {
         "nav" => Meaning::Surroundings,
-        "aside" if !is_note(tag) => Meaning::Surroundings,
+        "aside" if !is_book && !is_note(tag) => Meaning::Surroundings,
         // Those of an article or of the main part belong to it.
         "header" | "footer" if !is_inside => Meaning::Surroundings,
         "main" => Meaning::Main,
@@ -447,5 +478,7 @@ fn is_hidden(tag: &Tag) -> bool {
 fn is_note(tag: &Tag) -> bool {
     let class = tag.attribute("class").unwrap_or_default().to_ascii_lowercase();
     let notes = ["note", "admonition", "callout", "warning", "tip", "caution", "important"];
-    tag.attribute("role") == Some("note") || notes.iter().any(|word| class.contains(word))
+    let role = tag.attribute("role");
+    matches!(role, Some("note" | "doc-footnote" | "doc-endnote" | "doc-tip" | "doc-notice"))
+        || notes.iter().any(|word| class.contains(word))
 }

@@ -3,7 +3,7 @@
 //! Scripts, styles, forms' controls and hidden elements are left out, and so are navigation, headers,
 //! footers and asides where the page marks them as such, be it by element or by role. A page with a
 //! `main` is its `main`; one whose articles hold at least half of the text is its articles; any other
-//! is all of its body. The title is that of the page, or its first heading of level 1.
+//! is all of its body but the menus before and after its text, which are told by their links. The title is that of the page, or its first heading of level 1.
 
 mod builder;
 mod scan;
@@ -45,7 +45,8 @@ impl Reader for Html {
             form: BodyForm::Structured(structure),
             source: Source::file(&source.path, 1, 0),
         };
-        Ok(Reading { documents: vec![document], remarks: decoded.remarks })
+        let reading = Reading { documents: vec![document], remarks: decoded.remarks };
+        Ok(reading.placed(&decoded.offsets))
     }
 }
 
@@ -67,6 +68,8 @@ struct Piece {
     text: String,
     place: Place,
     part: Part,
+    /// The links that it is made of; 0 when it has text of its own.
+    links: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -96,7 +99,38 @@ enum Part {
 impl Page {
     /// Reads the page that `text` is. Whether it is XHTML shows in its first line.
     pub(super) fn of(text: &str) -> Self {
-        let mut builder = Builder::new(text.trim_start().starts_with("<?xml"));
+        let (mut page, heading) = Self::read(text, false);
+        if page.title.is_none()
+            && let Some(at) = page.pieces.iter().position(|piece| piece.kind == Kind::Heading(1))
+            && page.pieces.len() > 1
+        {
+            page.pieces.remove(at);
+        }
+        page.title = page.title.or(heading);
+        page
+    }
+
+    /// Reads the chapter of a book that `text` is: every heading stays in its place, and the title is the
+    /// stated one.
+    pub(super) fn chapter(text: &str) -> Self {
+        Self::read(text, true).0
+    }
+
+    /// Whether it shows nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Whether it shows a heading.
+    pub(super) fn has_heading(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece.kind, Kind::Heading(_)))
+    }
+
+    /// The page with its stated title, and its first heading of level 1.
+    fn read(text: &str, is_book: bool) -> (Self, Option<String>) {
+        // Books are XHTML, whether their pages begin so or not.
+        let is_xml = is_book || text.trim_start().starts_with("<?xml");
+        let mut builder = Builder::new(is_xml, is_book);
         scan::scan(text, &mut builder);
         let (stated, language, all) = builder.finish();
         let first_h1 = all.iter().find(|piece| piece.kind == Kind::Heading(1));
@@ -106,24 +140,18 @@ impl Page {
             all.iter().filter(|piece| piece.part == wanted).map(Piece::size).sum()
         };
         let (main, article, body) = (bytes(Part::Main), bytes(Part::Article), bytes(Part::Body));
-        let mut pieces: Vec<Piece> = if main > 0 {
+        let pieces: Vec<Piece> = if main > 0 {
             all.iter().filter(|piece| piece.part == Part::Main).cloned().collect()
         } else if article > 0 && article >= body {
             all.iter().filter(|piece| piece.part == Part::Article).cloned().collect()
         } else if body > 0 {
-            all.iter().filter(own).cloned().collect()
+            without_menus(all.iter().filter(own).cloned().collect())
         } else {
             // Nothing but surroundings: then they are the page.
             all
         };
         let title = stated.filter(|title| !title.is_empty());
-        if title.is_none()
-            && let Some(at) = pieces.iter().position(|piece| piece.kind == Kind::Heading(1))
-            && pieces.len() > 1
-        {
-            pieces.remove(at);
-        }
-        Self { title: title.or(heading), language, pieces }
+        (Self { title, language, pieces }, heading)
     }
 
     /// Adds the content to `draft`, all of it at `place` when one is given.
@@ -153,6 +181,47 @@ impl Piece {
         let cells = header.iter().chain(rows).flat_map(|(cells, _)| cells);
         cells.map(String::len).sum()
     }
+}
+
+/// Links in a row from which they are a menu and not a remark.
+const MENU_LINKS: usize = 4;
+
+/// `pieces` without the menus that stand before the first and after the last of the text. What is made of
+/// links has none (a high density of links is the surest sign of what surrounds a text: Kohlschütter,
+/// Fankhauser and Nejdl, "Boilerplate detection using shallow text features", 2010). A list of links under
+/// a heading of its own stays, and so does a page that has more links than text.
+fn without_menus(pieces: Vec<Piece>) -> Vec<Piece> {
+    let is_text = |piece: &Piece| piece.links == 0 && !matches!(piece.kind, Kind::Heading(_));
+    let is_menu = |run: &[Piece]| run.iter().map(|piece| piece.links).sum::<usize>() >= MENU_LINKS;
+    let (Some(first), Some(last)) =
+        (pieces.iter().position(is_text), pieces.iter().rposition(is_text))
+    else {
+        return pieces;
+    };
+    let mut dropped = vec![false; pieces.len()];
+    let mut at = 0;
+    while at < pieces.len() {
+        let length = pieces[at..].iter().take_while(|piece| piece.links > 0).count();
+        let is_outside = at < first || at > last;
+        let is_headed = at > 0 && matches!(pieces[at - 1].kind, Kind::Heading(_));
+        if is_outside && !is_headed && is_menu(&pieces[at..at + length]) {
+            dropped[at..at + length].fill(true);
+        }
+        at += length.max(1);
+    }
+    let size = |wanted: bool| -> usize {
+        let chosen = pieces.iter().zip(&dropped).filter(|(_, dropped)| **dropped == wanted);
+        chosen.map(|(piece, _)| piece.size()).sum()
+    };
+    if size(true) > size(false) {
+        return pieces;
+    }
+    pieces
+        .into_iter()
+        .zip(dropped)
+        .filter(|(_, dropped)| !dropped)
+        .map(|(piece, _)| piece)
+        .collect()
 }
 
 /// The encoding that a page declares of itself in `meta` or in its XML line.

@@ -152,11 +152,18 @@ impl Table {
                 cells.into_iter().map(move |cell| (cell, place.clone()))
             });
             let filled = cells.filter(|(cell, _)| !cell.trim().is_empty());
-            let piece = |(text, place)| Piece { kind: Kind::Paragraph, text, place, part };
+            let piece =
+                |(text, place)| Piece { kind: Kind::Paragraph, text, place, part, links: 0 };
             return filled.map(piece).collect();
         }
         let header = (self.has_header && rows.len() > 1).then(|| rows.remove(0));
         let place = rows.first().map(|(_, place)| place.clone()).unwrap_or_default();
-        vec![Piece { kind: Kind::Table { header, rows }, text: String::new(), place, part }]
+        vec![Piece {
+            kind: Kind::Table { header, rows },
+            text: String::new(),
+            place,
+            part,
+            links: 0,
+        }]
     }
 }

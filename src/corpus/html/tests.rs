@@ -183,3 +183,34 @@ fn time_grows_with_length_only() {
         assert!(took.as_secs() < 10, "{name}: {took:?}");
     }
 }
+
+#[test]
+fn menus_around_the_text_are_left_out() {
+    let link = |name: &str| format!("<li><a href='/{name}'>{name}</a></li>");
+    let menu = ["Home", "Products", "Support", "Contact us"].map(link).concat();
+    let text = "<p>A dry seal whistles. See <a href=x>the parts</a>, or the list:</p>";
+    let parts = ["Seals", "Hoses", "Valves", "Bolts"].map(link).concat();
+    let foot = "<div><a href=a>About</a> | <a href=b>Terms</a> | <a href=c>Privacy</a> | <a href=d>Jobs</a></div>";
+    let page = format!(
+        "<title>T</title><ul>{menu}</ul><div><h1>Seals</h1>{text}<ul>{parts}</ul>\
+         <p>Order by phone.</p></div>{foot}<p>(c)</p>{foot}"
+    );
+    let kept = [
+        "h1 Seals",
+        "p A dry seal whistles. See the parts, or the list:",
+        "li - Seals",
+        "li - Hoses",
+    ];
+    let found = shown(&page);
+    assert_eq!(found[..4], kept);
+    let foot = "p About | Terms | Privacy | Jobs";
+    // Between two texts it is taken for one; after the last it is not.
+    assert_eq!(found[6..], ["p Order by phone.", foot, "p (c)"]);
+    // Links under a heading are a section, few are a remark, and a page of links is its links.
+    let headed = format!("<title>T</title>{text}<h2>See also</h2><ul>{parts}</ul>");
+    assert_eq!(shown(&headed).len(), 6);
+    let few = format!("<title>T</title>{text}<ul>{}{}</ul>", link("one"), link("two"));
+    assert_eq!(shown(&few).len(), 3);
+    let index = format!("<title>T</title><ul>{menu}{parts}</ul><p>All pages.</p>");
+    assert_eq!(shown(&index).len(), 9);
+}
