@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, SystemTime};
 
 use super::session::{Session, session};
 
