@@ -198,8 +198,8 @@ fn menus_around_the_text_are_left_out() {
     let kept = [
         "h1 Seals",
         "p A dry seal whistles. See the parts, or the list:",
-        "li - Seals",
-        "li - Hoses",
+        "i - Seals",
+        "i - Hoses",
     ];
     let found = shown(&page);
     assert_eq!(found[..4], kept);
