@@ -36,6 +36,9 @@ fn unreadable_deleted_and_reclassified() {
     for number in 1..=9 {
         s.write(&format!("docs/{number}.md"), format!("# Part {number}\n\nNumber {number}.\n"));
     }
+    // A file that looks as old as its index is not opened, and so not known to be closed.
+    let hose = fs::File::options().write(true).open(s.at("docs/hose.md")).unwrap();
+    hose.set_modified(SystemTime::now() + Duration::from_secs(3600)).unwrap();
     assert_eq!(s.prepare("build").code, 0);
 
     s.say(
