@@ -5,6 +5,15 @@
 //! index of the very same terms that this bench builds in memory, with field norms, one segment, and a
 //! Boolean query of `Should` terms; its top 10 and top 100 are pruned by block-max WAND.
 //!
+//! With `ATLAS_BENCH_MILLION=1` the same follows on a million passages: the passages of aws-docs-full,
+//! scifact, cranfield, cisi, medline, cacm and npl (`../shared/data`), of which two drawn ones at a time
+//! give the first half of the words of one and the second half of the other, seed 0x6D69_6C6C; no text
+//! repeats, and terms are as frequent as in the real ones. It is built once, some minutes.
+//!
+//! Kinds of queries: `mixed` terms as they come; `frequent` ones, which 1 % of the passages or more
+//! hold; `rare` ones, which at most 0.01 % or 20 passages do. Scopes of 50 % and 10 % of the rows, drawn: ours
+//! takes its statistics from the scope, tantivy ANDs a term that stands for it, with no weight.
+//!
 //! Reading: µs, p50, all cases in turns in one run, one thread. Our scorer is beside tantivy at the same
 //! depth: `ratio` is ours / tantivy. `same` says how many of its results were those of the exhaustive
 //! oracle, rows, scores and order, bit for bit; `overlap` is the share of our first 10 that tantivy has
@@ -13,14 +22,20 @@
 
 mod common;
 
-use atlas::access::Scope;
-use atlas::index::Index;
+use std::path::Path;
+use std::sync::Arc;
+
+use atlas::access::{Bitmap, Scope};
+use atlas::corpus::{self, BodyForm, Corpus, CorpusSettings, Document, Metadata, Source};
+use atlas::format::Store;
+use atlas::index::{self, Index, Options, Quiet};
 use atlas::lexical::{Bm25, Query, exhaustive};
 use atlas::text::Stems;
-use common::{Draw, Guides, Table, form, in_turns, measuring, timed};
+use atlas::vectors::Outside;
+use common::{Draw, Guides, Table, at, cached, form, in_turns, measuring, timed};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tantivy::collector::TopDocs;
-use tantivy::query::{BooleanQuery, Occur, TermQuery};
+use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, TermQuery};
 use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{TextAnalyzer, WhitespaceTokenizer};
 use tantivy::{Searcher, TantivyDocument, Term};
@@ -33,6 +48,16 @@ const ROUNDS: usize = 3;
 struct Bare {
     searcher: Searcher,
     terms: Field,
+    scopes: Field,
+}
+
+/// Shares of the rows that scopes have, in percent; the seeds of their draws follow from them.
+const SCOPES: [usize; 2] = [50, 10];
+
+/// The rows of a scope of `percent` of `rows`.
+fn part(percent: usize, rows: usize) -> Bitmap {
+    let drawn = Draw(SEED ^ percent as u64).distinct(rows * percent / 100, rows);
+    Bitmap::of(rows as u32, drawn)
 }
 
 impl Bare {
@@ -44,6 +69,12 @@ impl Bare {
         let terms =
             schema.add_text_field("terms", TextOptions::default().set_indexing_options(indexing));
         let row = schema.add_u64_field("row", FAST);
+        let only = TextFieldIndexing::default()
+            .set_tokenizer("spaces")
+            .set_fieldnorms(false)
+            .set_index_option(IndexRecordOption::Basic);
+        let scopes = schema.add_text_field("in", TextOptions::default().set_indexing_options(only));
+        let parts = SCOPES.map(|percent| (percent, part(percent, index.manifest().passages)));
         let own = tantivy::Index::create_in_ram(schema.build());
         let splitter = TextAnalyzer::builder(WhitespaceTokenizer::default()).build();
         own.tokenizers().register("spaces", splitter);
@@ -53,11 +84,16 @@ impl Bare {
             let mut document = TantivyDocument::new();
             document.add_text(terms, index.analyzer().document(&form(index, at), &mut stems).0);
             document.add_u64(row, u64::from(at));
+            for (percent, rows) in &parts {
+                if rows.contains(at) {
+                    document.add_text(scopes, percent.to_string());
+                }
+            }
             writer.add_document(document).unwrap();
         }
         writer.commit().unwrap();
         writer.wait_merging_threads().unwrap();
-        Self { searcher: own.reader().unwrap().searcher(), terms }
+        Self { searcher: own.reader().unwrap().searcher(), terms, scopes }
     }
 
     fn query(&self, query: &Query) -> BooleanQuery {
@@ -69,6 +105,16 @@ impl Bare {
         BooleanQuery::new(clauses.collect())
     }
 
+    /// The same within a scope of `percent`.
+    fn scoped(&self, query: &Query, percent: usize) -> BooleanQuery {
+        let within = Term::from_field_text(self.scopes, &percent.to_string());
+        let within = TermQuery::new(within, IndexRecordOption::Basic);
+        BooleanQuery::new(vec![
+            (Occur::Must, Box::new(self.query(query)) as Box<dyn tantivy::query::Query>),
+            (Occur::Must, Box::new(ConstScoreQuery::new(Box::new(within), 0.0))),
+        ])
+    }
+
     /// Documents of the only segment, which are rows, best first.
     fn search(&self, query: &BooleanQuery, depth: usize) -> Vec<u32> {
         let best = TopDocs::with_limit(depth).order_by_score();
@@ -77,15 +123,30 @@ impl Bare {
     }
 }
 
-/// Queries of `terms` terms, each drawn from one passage.
-fn queries(index: &Index, terms: usize) -> Vec<Query> {
+/// How frequent the terms of queries are.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Mixed,
+    Frequent,
+    Rare,
+}
+
+/// Queries of `terms` terms of a kind, each drawn from one passage.
+fn queries(index: &Index, bare: Option<&Bare>, terms: usize, kind: Kind) -> Vec<Query> {
     let mut draw = Draw(SEED + terms as u64);
     let mut made = Vec::with_capacity(QUERIES);
+    let passages = index.manifest().passages as u64;
+    let (least, most) = (passages / 100, (passages / 10_000).max(20));
     while made.len() < QUERIES {
         let row = draw.below(index.manifest().passages) as u32;
         let mut words = index.analyzer().question(&form(index, row));
         words.sort_unstable();
         words.dedup();
+        words.retain(|word| {
+            let Some(bare) = bare.filter(|_| kind != Kind::Mixed) else { return true };
+            let df = bare.searcher.doc_freq(&Term::from_field_text(bare.terms, word)).unwrap();
+            if kind == Kind::Frequent { df >= least } else { df <= most }
+        });
         if words.len() >= terms {
             draw.shuffle(&mut words);
             words.truncate(terms);
@@ -98,13 +159,112 @@ fn queries(index: &Index, terms: usize) -> Vec<Query> {
 /// Our depth 10 and 100, tantivy's, and the oracle.
 const OURS: [usize; 2] = [10, 100];
 
+/// The kinds of terms and scopes beside tantivy, top 10.
+fn kinds(index: &Index, bare: &Bare, table: &mut Table) {
+    let (lexical, bm25) = (index.lexical(), Bm25::default());
+    let rows = index.manifest().passages;
+    table.heading(&format!("{rows} passages: kinds of terms, and scopes, top 10, µs"));
+    let everyone = index.everyone();
+    let scopes = SCOPES.map(|percent| (percent, Scope::restricted(part(percent, rows))));
+    let all = std::iter::once((100, &everyone)).chain(scopes.iter().map(|(p, s)| (*p, s)));
+    for (percent, scope) in all {
+        for (kind, name) in
+            [(Kind::Mixed, "mixed"), (Kind::Frequent, "frequent"), (Kind::Rare, "rare")]
+        {
+            for terms in [2, 4, 8].into_iter().filter(|terms| kind != Kind::Rare || *terms < 8) {
+                let queries = queries(index, Some(bare), terms, kind);
+                let theirs: Vec<BooleanQuery> = queries
+                    .iter()
+                    .map(|query| match percent {
+                        100 => bare.query(query),
+                        _ => bare.scoped(query, percent),
+                    })
+                    .collect();
+                let same = queries.iter().take(10).filter(|query| {
+                    let truth = exhaustive(lexical, query, scope, bm25).unwrap();
+                    let own = lexical.search(query, scope, bm25, 10).unwrap();
+                    own == truth[..10.min(truth.len())]
+                });
+                let exact = format!("same {} of 10", same.count());
+                // A query remembers its statistics, which belong to a search: a new one each time.
+                let times = in_turns(2, queries.len(), ROUNDS, |case, item| match case {
+                    0 => {
+                        let query = anew(&queries[item]);
+                        timed(|| lexical.search(&query, scope, bm25, 10).unwrap()).1
+                    }
+                    _ => timed(|| bare.search(&theirs[item], 10)).1,
+                });
+                let name = format!("{rows} passages, scope {percent} %, {name}, {terms} terms");
+                table.times(&name, &times[0], &times[1], &exact);
+            }
+        }
+    }
+}
+
+fn anew(query: &Query) -> Query {
+    let each = query.terms().iter();
+    Query::new(each.flat_map(|(term, n)| vec![term.clone(); *n as usize]).collect())
+}
+
+/// The sets that a million passages are made of.
+const SETS: [&str; 7] = ["aws-docs-full", "scifact", "cranfield", "cisi", "medline", "cacm", "npl"];
+
+const MILLION: usize = 1_000_000;
+
+/// A million passages of two halves, built when they are not there.
+fn million() -> Arc<Index> {
+    let store = Store::new(cached("lexical-million"));
+    let mut settings = index::Settings::default();
+    // The lexical leg alone is asked: one number stands for a vector, and there is no graph.
+    settings.graph.from_passages = usize::MAX;
+    let model = Arc::new(Outside::new(1));
+    if let Ok(index) = Index::open(&store, &settings, model.clone(), None) {
+        return Arc::new(index);
+    }
+    let mut texts: Vec<String> = Vec::new();
+    for set in SETS {
+        let folder = at("../shared/data").join(set);
+        let corpus = corpus::read(Path::new(&folder), &CorpusSettings::default()).unwrap();
+        for document in &corpus.documents {
+            let cut = atlas::passage::cut(document, &settings.passage);
+            texts.extend(cut.into_iter().flat_map(|(_, all)| all).map(|passage| passage.text));
+        }
+    }
+    let mut draw = Draw(0x6D69_6C6C);
+    let documents = (0..MILLION).map(|number| {
+        let halves = [0, 1].map(|half| {
+            let words: Vec<&str> = texts[draw.below(texts.len())].split_whitespace().collect();
+            let (first, second) = words.split_at(words.len() / 2);
+            if half == 0 { first.join(" ") } else { second.join(" ") }
+        });
+        Document {
+            id: format!("{number:07}"),
+            title: String::new(),
+            metadata: Metadata::default(),
+            body: format!("{} .", halves.join(" ")),
+            form: BodyForm::Plain,
+            source: Source::file("made", 1, 0),
+            vector: Some(Box::new([1.0])),
+        }
+    });
+    let corpus = Corpus {
+        documents: documents.collect(),
+        skipped: Vec::new(),
+        noted: Vec::new(),
+        fingerprint: "million".to_owned(),
+        files: Vec::new(),
+    };
+    index::build(&corpus, &settings, &*model, &store, Options::default(), &mut Quiet).unwrap();
+    Arc::new(Index::open(&store, &settings, model, None).unwrap())
+}
+
 fn table(index: &Index, bare: &Bare, table: &mut Table) {
     let scope = index.everyone();
     let lexical = index.lexical();
     let bm25 = Bm25::default();
     for terms in [2, 4, 8] {
         table.heading(&format!("{terms} terms, µs"));
-        let queries = queries(index, terms);
+        let queries = queries(index, None, terms, Kind::Mixed);
         let theirs: Vec<BooleanQuery> = queries.iter().map(|query| bare.query(query)).collect();
         let (mut same, mut overlap) = ([0; 2], 0);
         for (query, their) in queries.iter().zip(&theirs) {
@@ -152,6 +312,12 @@ fn bench(criterion: &mut Criterion) {
         assert_eq!(segments, 1, "rows are documents of one segment");
         let mut whole = Table::new("lexical", "the exact scorer beside tantivy and the oracle");
         table(index, &bare, &mut whole);
+        kinds(index, &bare, &mut whole);
+        drop(bare);
+        if std::env::var("ATLAS_BENCH_MILLION").is_ok_and(|set| set == "1") {
+            let million = million();
+            kinds(&million, &Bare::build(&million), &mut whole);
+        }
         whole.keep(
             "µs, p50 unless said",
             "100,000 passages of aws-docs-full; queries from passages",
@@ -159,7 +325,7 @@ fn bench(criterion: &mut Criterion) {
     }
     let mut group = common::group(criterion, "lexical");
     for terms in [2, 4, 8] {
-        let queries = queries(index, terms);
+        let queries = queries(index, None, terms, Kind::Mixed);
         let mut asked = queries.iter().cycle();
         group.bench_function(format!("{terms} terms, top 10"), |bencher| {
             bencher.iter(|| {

@@ -23,6 +23,8 @@ mod bad_policy;
 mod bad_questions;
 #[path = "cli/bad_settings.rs"]
 mod bad_settings;
+#[path = "cli/batch.rs"]
+mod batch;
 #[path = "cli/diagnose.rs"]
 mod diagnose;
 #[path = "cli/diff.rs"]

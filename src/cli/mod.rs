@@ -3,6 +3,7 @@
 mod adoption;
 mod answered;
 mod ask;
+mod batch;
 mod build;
 mod check;
 mod endpoint;

@@ -1,25 +1,27 @@
 //! `atlas search`.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use atlas::corpus::Place;
-use atlas::error::Result;
+use atlas::corpus::{Place, VectorFile};
+use atlas::error::{Error, Result};
 use atlas::index::{Filter, Index};
 use atlas::search::{ContextBlock, DensePath, Mode, Outcome, Request, Searcher};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::output::{Output, note, one_line, width};
-use super::{Exit, Format, Global, build, project, usage};
+use super::{Exit, Format, Global, batch, build, project, usage};
 
 /// Arguments of `search`.
 #[derive(Debug, Args)]
 pub struct SearchArgs {
     /// The question
-    question: String,
+    #[arg(required_unless_present = "batch", conflicts_with = "batch")]
+    question: Option<String>,
     /// Who asks, by a name of users.yaml [default: default_asker of atlas.toml]
     #[arg(long = "as", value_name = "ASKER")]
-    asker: Option<String>,
+    pub asker: Option<String>,
     /// Blocks in the window, 1 to the depth of 100 [default: search.k of atlas.toml, 5]
     #[arg(short, value_name = "N")]
     k: Option<usize>,
@@ -29,10 +31,10 @@ pub struct SearchArgs {
     /// Only documents whose metadata has one of the values; <, <=, > and >= compare numbers and
     /// dates; may be repeated, all must hold
     #[arg(long, value_name = "KEY=VALUE[,VALUE]")]
-    filter: Vec<String>,
+    pub filter: Vec<String>,
     /// Only documents that hold on this day, by effective_from and effective_to
     #[arg(long, value_name = "YYYY-MM-DD")]
-    as_of: Option<String>,
+    pub as_of: Option<String>,
     /// How the dense leg searches [default: search.dense of atlas.toml, auto]
     #[arg(long, value_enum)]
     dense: Option<DenseArg>,
@@ -40,8 +42,30 @@ pub struct SearchArgs {
     #[arg(long, value_name = "X")]
     min_score: Option<f64>,
     /// Show what every stage did, and which words gave each score
-    #[arg(long)]
+    #[arg(long, conflicts_with = "batch")]
     explain: bool,
+    /// The question's embedding, the one row of a .npy or .fvecs file
+    #[arg(long, value_name = "FILE", conflicts_with = "batch")]
+    vector: Option<PathBuf>,
+    /// Answer every line of FILE, {"id", "question", "k", "mode", "as", "filter", "vector"}, as JSON lines in the
+    /// same order; what a line leaves out is as these options say
+    #[arg(long, value_name = "FILE")]
+    batch: Option<PathBuf>,
+    /// Embeddings of the batch's questions, .npy or .fvecs, a row a request
+    #[arg(long, value_name = "FILE", requires = "batch")]
+    pub vectors: Option<PathBuf>,
+    /// Threads that answer a batch, 1 to 1000 [default: as many as there are cores]
+    #[arg(long, value_name = "N", requires = "batch", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub threads: Option<u16>,
+    /// Passes over the batch before the one that is timed
+    #[arg(long, value_name = "N", requires = "batch", default_value_t = 0)]
+    pub warm_up: usize,
+    /// Give the text of every hit of a batch
+    #[arg(long, requires = "batch")]
+    pub texts: bool,
+    /// Give the microseconds of every request of a batch, stage by stage; always with --format json
+    #[arg(long, requires = "batch")]
+    pub timings: bool,
 }
 
 /// Legs by name.
@@ -101,7 +125,11 @@ pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit>
     }
     let probe = atlas::access::Scope::everyone(0);
     // Bad arguments are told before an index is built for them.
-    refine(args, Request::new("", probe), &settings)?;
+    args.refine(Request::new("", probe), &settings)?;
+    if let Some(path) = &args.batch {
+        return batch::run(args, path, &project, &settings, global, out);
+    }
+    let vector = args.vector.as_deref().map(one_row).transpose()?;
     let index = Arc::new(build::ensure(&project)?);
     let searcher = Searcher::new(Arc::clone(&index), settings.clone())?;
     let (asker, why) = project.asker(args.asker.as_deref());
@@ -115,7 +143,11 @@ pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit>
     // Under an empty scope no key is known; the message above says all there is to say.
     let scope =
         if scope.readable().count() == 0 { scope } else { index.narrow(&scope, &filter)? };
-    let request = refine(args, Request::new(args.question.clone(), scope), &settings)?;
+    let question = args.question.clone().unwrap_or_default();
+    let mut request = args.refine(Request::new(question, scope), &settings)?;
+    if let Some(vector) = &vector {
+        request = request.vector(vector)?;
+    }
     let outcome = usage::retrieve(&project, asker, &searcher, &request)?;
     usage::record(&project, asker, &request, &index, &outcome)?;
     match global.format {
@@ -125,19 +157,28 @@ pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit>
     Ok(Exit::Done)
 }
 
-fn refine(
-    args: &SearchArgs,
-    request: Request,
-    settings: &atlas::search::Settings,
-) -> Result<Request> {
-    let mut request = request.mode(args.mode.into());
-    if let Some(k) = args.k {
-        request = request.k(k, settings)?;
+impl SearchArgs {
+    /// `request` as these arguments have it.
+    pub fn refine(&self, request: Request, settings: &atlas::search::Settings) -> Result<Request> {
+        let mut request = request.mode(self.mode.into());
+        if let Some(k) = self.k {
+            request = request.k(k, settings)?;
+        }
+        if let Some(min_score) = self.min_score {
+            request = request.min_score(min_score)?;
+        }
+        Ok(request)
     }
-    if let Some(min_score) = args.min_score {
-        request = request.min_score(min_score)?;
+}
+
+/// The one row that `file` holds.
+fn one_row(file: &Path) -> Result<Box<[f32]>> {
+    let rows = VectorFile::open(file)?;
+    let problem = format!("it holds {} rows", rows.rows());
+    match <[_; 1]>::try_from(rows.read_all()?) {
+        Ok([row]) => Ok(row),
+        Err(_) => Err(Error::input(file, None, problem, "expected one, the question's")),
     }
-    Ok(request)
 }
 
 /// The score below which the best hit is called a guess: one chance in twenty.

@@ -12,6 +12,7 @@ use ruzstd::decoding::StreamingDecoder;
 use serde_json::{Map, Value as Json};
 
 use super::markdown::take_title;
+use super::vectors::of_json;
 use super::{
     BodyForm, CorpusSettings, Document, Lines, Metadata, Place, RawFile, Reader, Reading, Source,
     front,
@@ -28,18 +29,23 @@ pub(super) const NAMES: [&str; 2] = ["corpus.jsonl", "corpus.jsonl.zst"];
 const BATCH: usize = 1024;
 
 impl Reader for Beir {
-    fn read(&self, source: &RawFile, _: &CorpusSettings) -> Result<Reading> {
+    fn read(&self, source: &RawFile, settings: &CorpusSettings) -> Result<Reading> {
+        let vector = settings.json.vector.as_deref();
         let file = source.open()?;
         let documents = if source.path.ends_with(".zst") {
-            read_lines(source, &mut BufReader::new(Frames::new(file)))
+            read_lines(source, vector, &mut BufReader::new(Frames::new(file)))
         } else {
-            read_lines(source, &mut BufReader::new(file))
+            read_lines(source, vector, &mut BufReader::new(file))
         };
         Ok(Reading { documents: documents?, remarks: Vec::new() })
     }
 }
 
-fn read_lines(source: &RawFile, input: &mut dyn BufRead) -> Result<Vec<Document>> {
+fn read_lines(
+    source: &RawFile,
+    vector: Option<&str>,
+    input: &mut dyn BufRead,
+) -> Result<Vec<Document>> {
     let mut documents = Vec::new();
     let (mut number, mut byte) = (0, 0);
     loop {
@@ -58,16 +64,24 @@ fn read_lines(source: &RawFile, input: &mut dyn BufRead) -> Result<Vec<Document>
         if batch.is_empty() {
             return Ok(documents);
         }
-        let parsed: Vec<Result<Option<Document>>> =
-            batch.into_par_iter().map(|(place, line)| record(source, place, &line)).collect();
+        let parsed: Vec<Result<Option<Document>>> = batch
+            .into_par_iter()
+            .map(|(place, line)| record(source, vector, place, &line))
+            .collect();
         for document in parsed {
             documents.extend(document?);
         }
     }
 }
 
-/// The document of one line, given its number and first byte; `None` for a blank line.
-fn record(source: &RawFile, (number, byte): (u64, u64), line: &[u8]) -> Result<Option<Document>> {
+/// The document of one line, given its number and first byte, and the name of the field that holds its
+/// vector; `None` for a blank line.
+fn record(
+    source: &RawFile,
+    vector: Option<&str>,
+    (number, byte): (u64, u64),
+    line: &[u8],
+) -> Result<Option<Document>> {
     let help = "write one JSON object a line with `_id`, `title` and `text`";
     let fault = |problem: String| source.input(number, problem, help);
     let line = if number == 1 { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line) } else { line };
@@ -86,6 +100,11 @@ fn record(source: &RawFile, (number, byte): (u64, u64), line: &[u8]) -> Result<O
         Some(_) => return Err(fault("`_id` is neither a text nor a number".into())),
         None => return Err(fault("no `_id`".into())),
     };
+    let vector = vector.and_then(|key| Some((key, super::json::take(&mut fields, key)?)));
+    let vector = vector.map(|(key, value)| {
+        of_json(&value).map_err(|problem| fault(format!("`{key}` of record `{id}` {problem}")))
+    });
+    let vector = vector.transpose()?;
     let mut text_of = |key: &str, needed: bool| match fields.remove(key) {
         Some(Json::String(text)) => Ok(text),
         None if needed => Err(fault(format!("no `{key}` in record `{id}`"))),
@@ -109,7 +128,7 @@ fn record(source: &RawFile, (number, byte): (u64, u64), line: &[u8]) -> Result<O
     let lines = Lines { first: number, last: number };
     let place = Place::text(lines, byte..byte + line.len() as u64);
     let source = Source::record(&source.path, place);
-    Ok(Some(Document { id, title, metadata, body, form, source }))
+    Ok(Some(Document { id, title, metadata, body, form, source, vector }))
 }
 
 fn text_and_form(id: &str, title: String, text: String) -> (String, String, BodyForm) {

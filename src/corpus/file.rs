@@ -72,7 +72,7 @@ impl Remark {
 }
 
 /// A file that may hold documents: where it lies, and how to get at what it holds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawFile {
     /// The path relative to the corpus folder, its parts joined by `/` on every system.
     pub path: String,

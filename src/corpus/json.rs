@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
 use super::file::line_ends;
+use super::vectors::of_json;
 use super::{
     BodyForm, CorpusSettings, Document, Draft, Lines, Metadata, Place, RawFile, Reader, Reading,
     Remark, Source, naming,
@@ -29,6 +30,10 @@ pub struct JsonFields {
     /// The fields that are kept as metadata; by default all that are neither id, title nor text, those
     /// of long values left out where all fields are the text.
     pub metadata: Option<Vec<String>>,
+    /// The field that holds the embedding that the document brings, a list of numbers; default: none, so
+    /// that the built-in model embeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vector: Option<String>,
 }
 
 /// Reads `.json`, a value a file.
@@ -152,6 +157,19 @@ impl<'a> Maker<'a> {
                 return;
             }
         };
+        let vector = self.fields.vector.as_deref();
+        let vector = vector.and_then(|field| Some((field, take(&mut object, field)?)));
+        let vector = vector.map(|(field, value)| {
+            of_json(&value).map_err(|problem| format!("`{field}` of `{id}` {problem}"))
+        });
+        let vector = match vector.transpose() {
+            Ok(vector) => vector,
+            Err(problem) => {
+                let line = place.and_then(|place| place.lines).map(|lines| lines.first);
+                self.reading.remarks.push(Remark::loss(line, problem));
+                return;
+            }
+        };
         let title = self.title(&mut object);
         let title = title.unwrap_or_else(|| naming::title_of_path(&self.source.path));
         let (body, form, is_all) = self.text(&mut object);
@@ -160,7 +178,7 @@ impl<'a> Maker<'a> {
             Some(place) => Source::record(&self.source.path, place),
             None => Source::file(&self.source.path, 1, 0),
         };
-        self.reading.documents.push(Document { id, title, metadata, body, form, source });
+        self.reading.documents.push(Document { id, title, metadata, body, form, source, vector });
     }
 
     fn id(
@@ -255,7 +273,7 @@ impl<'a> Maker<'a> {
 }
 
 /// Takes a field out, by its whole name or by the path through objects that its dots are.
-fn take(object: &mut Map<String, Json>, field: &str) -> Option<Json> {
+pub(super) fn take(object: &mut Map<String, Json>, field: &str) -> Option<Json> {
     if let Some(found) = object.remove(field) {
         return Some(found);
     }

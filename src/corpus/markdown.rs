@@ -43,7 +43,7 @@ impl Reader for Markdown {
         let title = title.unwrap_or_else(|| naming::title_of_path(&source.path));
         let place = Source::file(&source.path, start.line, start.byte as u64);
         let form = BodyForm::Markdown;
-        let document = Document { id, title, metadata, body, form, source: place };
+        let document = Document { id, title, metadata, body, form, source: place, vector: None };
         Ok(Reading { documents: vec![document], remarks }.placed(&offsets))
     }
 }

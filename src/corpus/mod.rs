@@ -29,9 +29,11 @@ mod pieces;
 mod place;
 mod plain;
 mod rst;
+mod settings;
 mod structure;
 mod survey;
 mod value;
+mod vectors;
 mod walk;
 mod xlsx;
 mod xml;
@@ -59,9 +61,11 @@ pub use pdf::{Pdf, PdfHelper, serve_pdfs};
 pub use place::{Lines, Place};
 pub use plain::Plain;
 pub use rst::Rst;
+pub use settings::CorpusSettings;
 pub use structure::{Draft, Item, ItemKind, Row, Structure};
 pub use survey::{Surveyed, survey};
 pub use value::{Date, Metadata, TEXT_KEYS, Value};
+pub use vectors::{VectorFile, VectorFiles, VectorSettings, unit, vector_dim};
 pub use walk::reader_of;
 pub use xlsx::Xlsx;
 
@@ -114,6 +118,9 @@ pub struct Document {
     pub form: BodyForm,
     /// Where it was found; no part of its content.
     pub source: Source,
+    /// The embedding that it brings, of unit length: every passage of it has this one.
+    #[serde(skip)]
+    pub vector: Option<Box<[f32]>>,
 }
 
 /// How a body is to be read.
@@ -193,6 +200,10 @@ impl Document {
         if let BodyForm::Structured(structure) = &self.form {
             structure.digest(&mut field);
         }
+        if let Some(vector) = &self.vector {
+            field("vector");
+            hasher.update(bytemuck::cast_slice(vector));
+        }
         *hasher.finalize().as_bytes()
     }
 }
@@ -209,51 +220,6 @@ fn digest_value(value: &Value, field: &mut impl FnMut(&str)) {
     field(&held);
     if let Value::List(items) = value {
         items.iter().for_each(|item| digest_value(item, field));
-    }
-}
-
-/// How a corpus is read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CorpusSettings {
-    /// Whether the first file or document that would be skipped is an error; default `false`.
-    pub strict: bool,
-    /// Ids of the documents to keep, all others being left out; default: all are kept.
-    pub subset: Option<Vec<String>>,
-    /// Patterns, as in `.gitignore`, of files to leave out in silence; default: none.
-    pub exclude: Vec<String>,
-    /// Length in bytes above which a file is skipped; default 64 MiB, far above anything written by
-    /// hand. A public set has no limit.
-    pub max_file_bytes: u64,
-    /// Which fields of JSON files are what.
-    pub json: JsonFields,
-    /// Bytes that a packed file (`.docx`, `.xlsx`, `.epub`) may unpack to before it is skipped, and
-    /// that the text of a PDF may have; default 256 MiB.
-    pub max_unpacked_bytes: u64,
-    /// Seconds of processor time after which the reading of a PDF is given up; default 30. By the
-    /// clock it may take four times as long, for machines that are busy.
-    pub pdf_seconds: u64,
-    /// Bytes of memory that the reading of a PDF may take; default 1 GiB.
-    pub pdf_memory_bytes: u64,
-    /// The program that reads PDFs; without one they are skipped. No part of `atlas.toml`: the
-    /// `atlas` program names itself.
-    #[serde(skip)]
-    pub pdf_helper: Option<PdfHelper>,
-}
-
-impl Default for CorpusSettings {
-    fn default() -> Self {
-        Self {
-            strict: false,
-            subset: None,
-            exclude: Vec::new(),
-            max_file_bytes: 64 << 20,
-            json: JsonFields::default(),
-            max_unpacked_bytes: 256 << 20,
-            pdf_seconds: 30,
-            pdf_memory_bytes: 1 << 30,
-            pdf_helper: None,
-        }
     }
 }
 
@@ -322,11 +288,17 @@ pub fn read(folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
     let mut gathered = match set_file(folder)? {
         Some(file) => {
             let record = file.record()?;
-            let read = Beir.read(&file, settings)?;
+            let read = read_set(&file, settings)?;
             Gathered { files: vec![record], ..sift(&file, read) }
         }
         None => walk_folder(folder, settings)?,
     };
+    if let Some(vectors) = &settings.vectors {
+        for file in vectors.raw(folder) {
+            gathered.files.push(file.record()?);
+        }
+        gathered.files.sort_by(|left, right| left.path.cmp(&right.path));
+    }
     gathered.skipped.sort_by(|left, right| left.path.cmp(&right.path));
     gathered.noted.sort_by(|(left, _), (right, _)| left.path.cmp(&right.path));
     let losses = gathered.noted.iter().filter(|(_, is_loss)| *is_loss).map(|(passed, _)| passed);
@@ -397,6 +369,15 @@ fn set_file(folder: &Path) -> Result<Option<RawFile>> {
     }
 }
 
+/// The documents of a public set, with the vectors that they bring.
+fn read_set(file: &RawFile, settings: &CorpusSettings) -> Result<Reading> {
+    let mut read = Beir.read(file, settings)?;
+    if let Some(vectors) = &settings.vectors {
+        vectors.attach(&mut read.documents, true)?;
+    }
+    Ok(read)
+}
+
 fn walk_folder(folder: &Path, settings: &CorpusSettings) -> Result<Gathered> {
     let listing = walk::list(folder, settings)?;
     // Collected in the order of the list, whichever thread is done first.
@@ -409,6 +390,9 @@ fn walk_folder(folder: &Path, settings: &CorpusSettings) -> Result<Gathered> {
         all.skipped.append(&mut one.skipped);
         all.noted.append(&mut one.noted);
         all.files.append(&mut one.files);
+    }
+    if let Some(vectors) = &settings.vectors {
+        vectors.attach(&mut all.documents, false)?;
     }
     Ok(all)
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::{
-    Beir, CorpusSettings, Document, FileRecord, Gathered, Noted, Passed, RawFile, Reader, Skipped,
-    Surveyed, read_file, require_folder, set_file, sift, walk,
+    CorpusSettings, Document, FileRecord, Gathered, Noted, Passed, RawFile, Skipped, Surveyed,
+    read_file, read_set, require_folder, set_file, sift, walk,
 };
 use crate::error::Result;
 
@@ -21,6 +21,8 @@ pub struct Listing {
     /// Files and folders that could not be looked into: what lay there is not known to be gone.
     pub unreadable: Vec<String>,
     found: Vec<RawFile>,
+    /// Files that hold the vectors of all documents.
+    vectors: Vec<RawFile>,
     is_set: bool,
 }
 
@@ -52,9 +54,11 @@ pub fn list(folder: &Path, settings: &CorpusSettings) -> Result<Listing> {
         }
     };
     found.sort_by(|a, b| a.path.cmp(&b.path));
-    let files = found.par_iter().map(Surveyed::of).collect();
+    let vectors: Vec<RawFile> = settings.vectors.iter().flat_map(|own| own.raw(folder)).collect();
+    let mut files: Vec<Surveyed> = found.par_iter().chain(&vectors).map(Surveyed::of).collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
     let skipped = passed.into_iter().map(Passed::skipped).collect();
-    Ok(Listing { files, skipped, unreadable, found, is_set })
+    Ok(Listing { files, skipped, unreadable, found, vectors, is_set })
 }
 
 impl Listing {
@@ -63,19 +67,26 @@ impl Listing {
         is_in(&self.unreadable, path)
     }
 
-    /// Reads those of the files that are among `paths`.
+    /// The files that hold the vectors of all documents, by path.
+    pub fn vectors(&self) -> impl Iterator<Item = &str> {
+        self.vectors.iter().map(|file| file.path.as_str())
+    }
+
+    /// Reads those of the files that are among `paths`; all, when one of those that hold the vectors is.
     ///
     /// # Errors
     ///
     /// A fault in the one file of a public set; in any other file it is a reason to pass it over.
     pub fn read(&self, paths: &BTreeSet<&str>, settings: &CorpusSettings) -> Result<PartRead> {
+        let named = |file: &&RawFile| paths.contains(file.path.as_str());
+        let others: Vec<&RawFile> = self.vectors.iter().filter(named).collect();
         let wanted: Vec<&RawFile> =
-            self.found.iter().filter(|file| paths.contains(file.path.as_str())).collect();
+            self.found.iter().filter(|file| !others.is_empty() || named(file)).collect();
         let mut all = Gathered::default();
         if self.is_set {
             for file in wanted {
                 let record = file.record()?;
-                all = Gathered { files: vec![record], ..sift(file, Beir.read(file, settings)?) };
+                all = Gathered { files: vec![record], ..sift(file, read_set(file, settings)?) };
             }
         } else {
             let read: Vec<Gathered> =
@@ -86,6 +97,12 @@ impl Listing {
                 all.noted.append(&mut one.noted);
                 all.files.append(&mut one.files);
             }
+            if let (Some(vectors), false) = (&settings.vectors, all.documents.is_empty()) {
+                vectors.attach(&mut all.documents, false)?;
+            }
+        }
+        for file in others {
+            all.files.push(file.record()?);
         }
         let Gathered { documents, mut skipped, mut noted, files, .. } = all;
         skipped.sort_by(|left, right| left.path.cmp(&right.path));

@@ -89,6 +89,7 @@ pub(super) fn document(
         body,
         form: BodyForm::Structured(structure),
         source: Source::file(&source.path, 1, 0),
+        vector: None,
     }
 }
 

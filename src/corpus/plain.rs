@@ -18,6 +18,7 @@ impl Reader for Plain {
             body: text,
             form: BodyForm::Plain,
             source: Source::file(&source.path, 1, 0),
+            vector: None,
         };
         Ok(Reading { documents: vec![document], remarks }.placed(&offsets))
     }

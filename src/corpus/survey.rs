@@ -38,10 +38,11 @@ impl Surveyed {
 /// The files that [`read`](super::read) would read, by path, with their sizes and times.
 pub fn survey(folder: &Path, settings: &CorpusSettings) -> Result<Vec<Surveyed>> {
     require_folder(folder)?;
-    let files = match set_file(folder)? {
+    let mut files = match set_file(folder)? {
         Some(file) => vec![file],
         None => walk::list(folder, settings)?.files,
     };
+    files.extend(settings.vectors.iter().flat_map(|own| own.raw(folder)));
     let mut found: Vec<Surveyed> = files.iter().map(Surveyed::of).collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)

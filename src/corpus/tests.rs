@@ -346,7 +346,8 @@ fn the_digest_covers_what_a_structure_says_and_not_where_it_stands() {
         let (id, title) = ("D".to_owned(), String::new());
         let form = BodyForm::Structured(structure);
         let source = Source::file("d.html", 1, 0);
-        Document { id, title, metadata: Metadata::default(), body, form, source }.digest()
+        Document { id, title, metadata: Metadata::default(), body, form, source, vector: None }
+            .digest()
     };
     let one = structured(&|draft| draft.paragraph("a", Place::page(1)));
     assert_eq!(one, structured(&|draft| draft.paragraph("a", Place::page(2))));

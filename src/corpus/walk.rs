@@ -32,6 +32,9 @@ pub(super) fn list(folder: &Path, settings: &CorpusSettings) -> Result<Listing> 
             }
         }
     }
+    let vectors: Vec<RawFile> = settings.vectors.iter().flat_map(|own| own.raw(folder)).collect();
+    listing.files.retain(|file| vectors.iter().all(|own| own.path != file.path));
+    listing.skipped.retain(|file| vectors.iter().all(|own| own.path != file.path));
     listing.files.sort_by(|left, right| left.path.cmp(&right.path));
     listing.skipped.sort_by(|left, right| left.path.cmp(&right.path));
     Ok(listing)

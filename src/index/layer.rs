@@ -164,7 +164,12 @@ impl Work<'_> {
         progress.step("embed");
         let texts: Vec<&str> = forms.iter().flatten().map(String::as_str).collect();
         let ids: Vec<FormId> = texts.par_iter().map(|text| form_id(text)).collect();
-        let (vectors, reused) = self.embed(&texts, &ids, &mut |texts, all_texts| {
+        let mut brought = Vec::with_capacity(texts.len());
+        for (document, forms) in batch.iter().zip(&forms) {
+            let own = self.brought(document)?;
+            brought.extend(forms.iter().map(|_| own));
+        }
+        let (vectors, reused) = self.embed(&texts, &ids, &brought, &mut |texts, all_texts| {
             progress.documents(done + batch.len() * texts / all_texts, total);
         })?;
         let (mut ids, mut vectors) = (ids.as_slice(), vectors.as_slice());
@@ -194,17 +199,39 @@ impl Work<'_> {
         both.filter(|(_, label)| self.options.keep.is_none_or(|keep| keep(label))).unzip()
     }
 
-    /// The embeddings of `texts` `[texts × dim]`, those known by their name taken over. `tell` hears how
-    /// many of how many were made, while there are more to make.
+    /// The vector that a document brings, which it must where nothing reads its text.
+    fn brought<'c>(&self, document: &'c Document) -> Result<Option<&'c [f32]>> {
+        let (dim, source) = (self.embedder.dim(), &document.source);
+        let line = source.record.as_ref().and(Some(source.first_line)).filter(|line| *line > 0);
+        let fault = |problem: String, help: &str| {
+            let problem = format!("document `{}` {problem}", document.id);
+            Err(Error::input(&source.path, line, problem, help))
+        };
+        match document.vector.as_deref() {
+            Some(own) if own.len() == dim => Ok(Some(own)),
+            Some(own) => {
+                let problem = format!("brings a vector of {} numbers", own.len());
+                fault(problem, &format!("expected {dim}, as the others of the corpus"))
+            }
+            None if self.embedder.reads_text() => Ok(None),
+            None => {
+                let help = "give every document one, or none (`vectors` in atlas.toml)";
+                fault("brings no vector".to_owned(), help)
+            }
+        }
+    }
+
     fn embed(
         &self,
         texts: &[&str],
         ids: &[FormId],
+        brought: &[Option<&[f32]>],
         tell: &mut dyn FnMut(usize, usize),
     ) -> Result<(Vec<f32>, usize)> {
         let dim = self.embedder.dim();
-        let known: Vec<Option<&[f32]>> =
-            ids.iter().map(|id| self.known.and_then(|known| known.get(id))).collect();
+        let known: Vec<Option<&[f32]>> = (ids.iter().zip(brought))
+            .map(|(id, own)| own.or_else(|| self.known.and_then(|known| known.get(id))))
+            .collect();
         let fresh = texts.iter().zip(&known).filter(|(_, row)| row.is_none());
         let missing: Vec<&str> = fresh.map(|(text, _)| *text).collect();
         let mut numbers = Vec::with_capacity(missing.len() * dim);
@@ -221,7 +248,8 @@ impl Work<'_> {
         for row in &known {
             all.extend_from_slice(row.or_else(|| made.next()).unwrap_or_default());
         }
-        Ok((all, texts.len() - missing.len()))
+        let given = brought.iter().flatten().count();
+        Ok((all, texts.len() - missing.len() - given))
     }
 }
 

@@ -80,6 +80,11 @@ impl Seen {
                 seen.changed.insert(old.path.clone());
             }
         }
+        if listing.vectors().any(|path| seen.changed.contains(path)) {
+            // Any document may bring another vector then; what else is as it was is found by its mark.
+            let all = listing.files.iter().filter(|file| !seen.unreadable.contains(&file.path));
+            seen.changed.extend(all.map(|file| file.path.clone()));
+        }
         seen.sources.sort_by(|a, b| a.path.cmp(&b.path));
         // What was said of a file that is as it was is said still.
         let own = |path: &str| known.contains_key(path) && !seen.is_new(path);

@@ -117,7 +117,13 @@ pub struct DocumentMark {
 /// XXH3 over a document with its source: equal when nothing of it, its place included, has changed.
 pub fn as_read(document: &Document) -> u64 {
     // A document that cannot be encoded is never as it was, so it is written again.
-    bincode::serde::encode_to_vec(document, CODEC).map_or(0, |bytes| checksum(&bytes))
+    let encoded = bincode::serde::encode_to_vec(document, CODEC);
+    encoded.map_or(0, |mut bytes| {
+        bytes.extend_from_slice(bytemuck::cast_slice(
+            document.vector.as_deref().unwrap_or_default(),
+        ));
+        checksum(&bytes)
+    })
 }
 
 /// XXH3 of a path relative to the corpus folder.

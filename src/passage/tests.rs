@@ -18,6 +18,7 @@ pub(super) fn document(body: &str, form: BodyForm) -> Document {
         body: body.into(),
         form,
         source: Source::file("d.md", 1, 0),
+        vector: None,
     }
 }
 

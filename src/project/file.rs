@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
-use crate::corpus::CorpusSettings;
+use crate::corpus::{CorpusSettings, VectorSettings};
 use crate::error::{Error, Result, complaint};
 use crate::index::{GraphSettings, LayerSettings};
 use crate::vectors::ModelSettings;
@@ -46,6 +46,8 @@ pub struct ProjectFile {
     pub usage_log_days: Option<u32>,
     /// How the corpus is read.
     pub reading: CorpusSettings,
+    /// The embeddings that the documents bring, where the built-in model makes none.
+    pub vectors: VectorSettings,
     /// How documents are cut.
     pub passage: passage::Settings,
     /// How text becomes terms.
@@ -80,6 +82,7 @@ impl Default for ProjectFile {
             usage_log_pseudonyms: false,
             usage_log_days: None,
             reading: CorpusSettings::default(),
+            vectors: VectorSettings::default(),
             passage: passage::Settings::default(),
             text: text::Settings::default(),
             model: ModelSettings::default(),

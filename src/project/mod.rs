@@ -8,6 +8,7 @@ mod file;
 mod live;
 mod open;
 mod shrink;
+mod vectors;
 
 pub use file::{OPEN, PROJECT_FILE, ProjectFile};
 pub use live::{Follower, Live, Opened};

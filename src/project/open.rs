@@ -1,7 +1,6 @@
 //! Finding a project and opening its parts.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 use super::{OPEN, PROJECT_FILE, ProjectFile};
 use crate::access::{Asker, Askers, Policy, Scope};
@@ -11,7 +10,6 @@ use crate::eval::apart::check_apart;
 use crate::eval::questions::QuestionSet;
 use crate::format::{Manifest, SourceFile, Store};
 use crate::index::{self, BuildReport, Index, Progress};
-use crate::vectors::{Embedder, ModelSettings, StaticModel};
 
 /// Folder of the index in a project without `atlas.toml`.
 const BARE_INDEX: &str = ".atlas";
@@ -88,6 +86,7 @@ impl Project {
         let corpus = folder.join(&file.corpus);
         let own_index = index.map_or_else(|| folder.join(&file.index), Path::to_owned);
         leave_out(&corpus, &own_index, &mut file);
+        super::vectors::find(&folder, &mut file)?;
         let (policy, askers) = if file.access == OPEN {
             (None, Askers::default())
         } else {
@@ -124,17 +123,6 @@ impl Project {
         Store::new(&self.index).keeping(self.file.build.keep_generations)
     }
 
-    /// The model that embeds its passages and questions.
-    pub fn embedder(&self) -> Result<Arc<dyn Embedder>> {
-        match &self.file.model.path {
-            None => Ok(Arc::new(StaticModel::built_in()?)),
-            Some(folder) if !self.file.model.is_encoder() => {
-                Ok(Arc::new(StaticModel::open(folder)?))
-            }
-            Some(_) => encoder(&self.file.model),
-        }
-    }
-
     /// Reads its documents.
     pub fn read_corpus(&self) -> Result<Corpus> {
         corpus::read(&self.corpus, &self.file.reading)
@@ -144,7 +132,7 @@ impl Project {
     pub fn build(&self, progress: &mut dyn Progress) -> Result<BuildReport> {
         progress.step("read");
         let corpus = self.read_corpus()?;
-        let (settings, embedder) = (self.index_settings(), self.embedder()?);
+        let (settings, embedder) = (self.index_settings(), self.embedder_to_build()?);
         let check = |before: &Manifest, left: &index::Left| self.check_shrink(before, left);
         let options = self.options(&check);
         index::build(&corpus, &settings, embedder.as_ref(), &self.store(), options, progress)
@@ -152,7 +140,7 @@ impl Project {
 
     /// Brings its index up to date.
     pub fn update(&self, progress: &mut dyn Progress) -> Result<BuildReport> {
-        let (settings, embedder) = (self.index_settings(), self.embedder()?);
+        let (settings, embedder) = (self.index_settings(), self.embedder_to_build()?);
         let (reading, store) = (&self.file.reading, self.store());
         let (folder, embedder) = (&self.corpus, embedder.as_ref());
         let check = |before: &Manifest, left: &index::Left| self.check_shrink(before, left);
@@ -300,24 +288,6 @@ impl Project {
         }
         self.evals.join(format!("{name}.yaml"))
     }
-}
-
-/// The encoder that `settings` name.
-#[cfg(feature = "transformer")]
-fn encoder(settings: &ModelSettings) -> Result<Arc<dyn Embedder>> {
-    Ok(crate::vectors::Encoder::open(settings)?)
-}
-
-/// Says that this program has no encoders.
-#[cfg(not(feature = "transformer"))]
-fn encoder(settings: &ModelSettings) -> Result<Arc<dyn Embedder>> {
-    let path = settings.path.as_deref().unwrap_or_else(|| Path::new(""));
-    let expected = format!(
-        "the folder of a static model, with its {}; for an encoder take a program that was built with \
-         `cargo build --features transformer`",
-        StaticModel::FILE
-    );
-    Err(Error::invalid("model.path", format!("`{}`", path.display()), expected))
 }
 
 /// Where the policy called `access` lies: in the corpus, or else in the project.

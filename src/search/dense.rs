@@ -23,7 +23,12 @@ impl Stage for Dense {
 
     fn run(&self, request: &Request, mut candidates: Candidates) -> Result<Candidates> {
         let Some(vector) = candidates.vector.as_deref() else {
-            candidates.note = "the model could read nothing of the question".to_owned();
+            let why = if self.index.embedder().reads_text() {
+                "the model could read nothing of the question"
+            } else {
+                "the vectors of the index are from outside, and the request brings none"
+            };
+            candidates.note = why.to_owned();
             return Ok(candidates);
         };
         let path = match self.settings.dense {

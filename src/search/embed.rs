@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::synonyms::Rules;
 use super::{Candidates, Mode, Request, Settings, Stage};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::lexical::Query;
 use crate::vectors::Role;
@@ -35,8 +35,19 @@ impl Stage for Embed {
         let told;
         (candidates.query, told) = self.query(&request.question);
         candidates.note = format!("{} terms", candidates.query.terms().len());
-        if request.mode != Mode::Lexical {
-            let embedder = self.index.embedder();
+        let embedder = self.index.embedder();
+        if request.mode == Mode::Lexical {
+            // Its terms are all that it is asked by.
+        } else if let Some(vector) = &request.vector {
+            if vector.len() != embedder.dim() {
+                let found = format!("{} numbers long", vector.len());
+                let expected = format!("{}, as the rows of the index", embedder.dim());
+                return Err(Error::invalid("the vector of the request", found, expected));
+            }
+            candidates.readable = 1.0;
+            candidates.vector = Some(vector.to_vec());
+            candidates.note += ", its vector brought";
+        } else if embedder.reads_text() {
             let embedded = embedder.embed(Role::Query, &[&request.question])?;
             let embedded = embedded.checked(embedder, 1)?;
             candidates.readable = embedded.readable.first().copied().map_or(0.0, f64::from);
@@ -47,6 +58,12 @@ impl Stage for Embed {
             }
             candidates.note +=
                 &format!(", {:.0} % of it read by the model", candidates.readable * 100.0);
+        } else if request.mode == Mode::Dense {
+            let expected = "one beside the question, since the vectors of this index are from outside; \
+                            or another mode";
+            return Err(Error::invalid("the vector of the request", "missing", expected));
+        } else {
+            candidates.note += ", no vector brought";
         }
         for told in told {
             candidates.note += &format!("; {told}");

@@ -2,6 +2,7 @@
 
 use super::{Mode, Settings};
 use crate::access::Scope;
+use crate::corpus::unit;
 use crate::error::{Error, Result};
 use crate::lexical::Query;
 use crate::trace::Trace;
@@ -14,12 +15,20 @@ pub struct Request {
     pub(super) mode: Mode,
     pub(super) k: Option<usize>,
     pub(super) min_score: Option<f64>,
+    pub(super) vector: Option<Box<[f32]>>,
 }
 
 impl Request {
     /// Asks `question` within `scope`, with the settings of the searcher.
     pub fn new(question: impl Into<String>, scope: Scope) -> Self {
-        Self { question: question.into(), scope, mode: Mode::default(), k: None, min_score: None }
+        Self {
+            question: question.into(),
+            scope,
+            mode: Mode::default(),
+            k: None,
+            min_score: None,
+            vector: None,
+        }
     }
 
     /// Uses only some legs.
@@ -47,6 +56,33 @@ impl Request {
         }
         self.min_score = Some(min_score);
         Ok(self)
+    }
+
+    /// Brings the question's embedding, of any length but 0, instead of having it made: for an index whose
+    /// vectors are from outside, or to try another model. The search refuses it unless it has as many
+    /// numbers as a row of the index.
+    ///
+    /// # Errors
+    ///
+    /// A number that is not finite, and a vector of zeros.
+    pub fn vector(mut self, vector: &[f32]) -> Result<Self> {
+        let unit = unit(vector.iter().copied().map(f64::from)).map_err(|problem| {
+            let expected = "finite numbers, not all of them 0";
+            Error::invalid(
+                "the vector of the request",
+                format!("not usable: it {problem}"),
+                expected,
+            )
+        })?;
+        self.vector = Some(unit);
+        Ok(self)
+    }
+
+    /// Asks the same within another scope.
+    #[must_use]
+    pub fn within(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
     }
 
     /// The question as it was asked.

@@ -46,6 +46,11 @@ pub trait Embedder: Send + Sync {
         usize::MAX
     }
 
+    /// Whether it makes vectors of texts at all; one that does not stands for vectors from outside.
+    fn reads_text(&self) -> bool {
+        true
+    }
+
     /// Embeds `texts`, in their order; no texts give no rows.
     fn embed(&self, role: Role, texts: &[&str]) -> Result<Embeddings>;
 }
@@ -61,6 +66,10 @@ impl<E: Embedder + ?Sized> Embedder for &E {
 
     fn texts_at_a_time(&self) -> usize {
         (**self).texts_at_a_time()
+    }
+
+    fn reads_text(&self) -> bool {
+        (**self).reads_text()
     }
 
     fn embed(&self, role: Role, texts: &[&str]) -> Result<Embeddings> {

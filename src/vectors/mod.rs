@@ -19,6 +19,7 @@ pub mod graph;
 pub mod hnsw;
 pub mod kernels;
 mod model_settings;
+mod outside;
 pub mod plan;
 mod readable;
 mod repair;
@@ -35,6 +36,7 @@ pub use embedder::{Embedder, Embeddings, LENGTH_TOLERANCE, Role};
 #[cfg(feature = "transformer")]
 pub use encoder::Encoder;
 pub use model_settings::{ModelSettings, Pooling};
+pub use outside::Outside;
 pub use static_model::StaticModel;
 pub use wordpiece::{Word, WordPiece};
 

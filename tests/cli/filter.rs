@@ -112,7 +112,9 @@ fn numbers(line: &str) -> String {
             rest = &after[1 + unit.len()..];
             continue;
         }
-        if out.ends_with("process ") {
+        if after.starts_with(" requests a second") {
+            out.push_str("[RATE]");
+        } else if out.ends_with("process ") {
             out.push_str("[PID]");
         } else if out.ends_with(", of which ") {
             out.push_str("[TIME]");
@@ -137,6 +139,7 @@ fn what_changes_is_named_and_nothing_else() {
         ("3.2 ms (read 1.41 s, cut 0.0 ms)", "[TIME] (read [TIME], cut [TIME])"),
         ("passages, 229.3 kB on disk", "passages, [SIZE] on disk"),
         ("  \"size_bytes\": 17,\n", "  \"size_bytes\": [SIZE],\n"),
+        ("0.004 s, 2427 requests a second", "[TIME], [RATE] requests a second"),
         ("process 4711 is building", "process [PID] is building"),
         ("since 2026-11-30 23:05:12 UTC; wait", "since [MOMENT]; wait"),
         ("\"score\": 0.68912345678,", "\"score\": 0.6891,"),

@@ -44,6 +44,7 @@ impl Reader for Html {
             body,
             form: BodyForm::Structured(structure),
             source: Source::file(&source.path, 1, 0),
+            vector: None,
         };
         let reading = Reading { documents: vec![document], remarks: decoded.remarks };
         Ok(reading.placed(&decoded.offsets))
