@@ -203,6 +203,15 @@ impl Section {
         })
     }
 
+    /// All of it as little-endian numbers in place, none of them checked: [`slice`](Self::slice) over the
+    /// bytes of a number comes before its use.
+    pub(crate) fn unchecked<T: bytemuck::Pod>(&self) -> Result<&[T]> {
+        bytemuck::try_cast_slice(&self.file.bytes()[self.range.clone()]).map_err(|_| {
+            let problem = format!("section `{}` is not a whole number of records", self.name);
+            Error::damaged(self.file.path(), problem)
+        })
+    }
+
     /// The file it lies in, for messages.
     pub fn path(&self) -> &Path {
         self.file.path()

@@ -47,7 +47,7 @@ impl GraphBuilder for HnswRs {
             params.ef_construction,
             distance,
         );
-        for (row, vector) in rows.vectors().chunks_exact(rows.dim()).enumerate() {
+        for (row, vector) in rows.vectors()?.chunks_exact(rows.dim()).enumerate() {
             hnsw.insert_slice((vector, row));
         }
         let mut graph = export(&hnsw, rows.len(), params.m);

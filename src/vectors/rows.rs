@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 
 use crate::error::{Error, Result};
+use crate::format::Section;
 use crate::vectors::codes::{Codes, check_dim};
+use crate::vectors::kernels::Kernels;
 
 /// Rows at most: the walk keeps one bit of a row number for itself.
 pub const ROWS_MAX: usize = 1 << 31;
@@ -18,6 +20,9 @@ pub const ROWS_MAX: usize = 1 << 31;
 pub struct Rows<'a> {
     dim: usize,
     vectors: &'a [f32],
+    /// Where `vectors` lie in a file, and the first row of it that they are, when they are checked only
+    /// as they are read.
+    lazy: Option<(&'a Section, usize)>,
     codes: &'a [u8],
     scales: &'a [f32],
     residuals: &'a [f32],
@@ -49,7 +54,24 @@ impl<'a> Rows<'a> {
                 return Err(Error::invalid(what, found, format!("{expected}, for {rows} rows")));
             }
         }
-        Ok(Self { dim, vectors, codes, scales, residuals })
+        Ok(Self { dim, vectors, lazy: None, codes, scales, residuals })
+    }
+
+    /// Rows whose vectors lie in `section`. The blocks of the file that hold a row are checked when the row
+    /// is first scored: a search scores some dozens in `f32`, so the first one after opening need not
+    /// read them all.
+    ///
+    /// # Errors
+    /// As [`Rows::new`].
+    pub(super) fn in_file(
+        dim: usize,
+        section: &'a Section,
+        codes: &'a [u8],
+        scales: &'a [f32],
+        residuals: &'a [f32],
+    ) -> Result<Self> {
+        let rows = Self::new(dim, section.unchecked()?, codes, scales, residuals)?;
+        Ok(Self { lazy: Some((section, 0)), ..rows })
     }
 
     /// `vectors` `[rows × dim]` with the codes made of them.
@@ -70,6 +92,7 @@ impl<'a> Rows<'a> {
         Self {
             dim: self.dim,
             vectors: &self.vectors[numbers.clone()],
+            lazy: self.lazy.map(|(section, first)| (section, first + start)),
             codes: &self.codes[numbers],
             scales: &self.scales[start..end],
             residuals: &self.residuals[start..end],
@@ -92,8 +115,37 @@ impl<'a> Rows<'a> {
     }
 
     /// All vectors, `[rows × dim]`.
-    pub fn vectors(&self) -> &'a [f32] {
-        self.vectors
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when the file that they lie in is.
+    pub fn vectors(&self) -> Result<&'a [f32]> {
+        if let Some((section, first)) = self.lazy {
+            let start = first * self.dim * 4;
+            section.slice(start..start + self.vectors.len() * 4)?;
+        }
+        Ok(self.vectors)
+    }
+
+    /// The inner product of `query` with each of `ids`, into `scores`.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when the file that one of them lies in is.
+    pub(super) fn dot(
+        &self,
+        kernels: &Kernels,
+        query: &[f32],
+        ids: &[u32],
+        scores: &mut [f32],
+    ) -> Result<()> {
+        if let Some((section, first)) = self.lazy {
+            let bytes = self.dim * 4;
+            for &id in ids {
+                let start = (first + id as usize) * bytes;
+                section.slice(start..start + bytes)?;
+            }
+        }
+        kernels.dot_rows(query, self.vectors, ids, scores);
+        Ok(())
     }
 
     /// All codes, `[rows × dim]`, value + 128.
@@ -209,7 +261,7 @@ mod tests {
     fn a_part_is_cut_to_the_rows_there_are() {
         let codes = Codes::of(1, &[1.0, -1.0, 0.0]).unwrap();
         let rows = Rows::with_codes(1, &[1.0, -1.0, 0.0], &codes).unwrap();
-        assert_eq!(rows.part(1, 9).vectors(), [-1.0, 0.0]);
+        assert_eq!(rows.part(1, 9).vectors().unwrap(), [-1.0, 0.0]);
         assert_eq!(rows.part(1, 2).codes(), [1]);
         assert!(rows.part(5, 9).is_empty() && rows.part(2, 1).is_empty());
     }

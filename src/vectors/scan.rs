@@ -73,7 +73,7 @@ pub fn scan_with(
     } else {
         pass.over(0, rows.len())
     };
-    Ok(settle(kernels, rows, query, depth, sieve))
+    settle(kernels, rows, query, depth, sieve)
 }
 
 /// The same by `f32` alone, every allowed row: slow, obvious, and what [`scan`] is held to.
@@ -89,7 +89,7 @@ pub fn scan_f32(
     QueryCode::of(rows.dim(), query)?;
     check_allowed(allowed, rows.len())?;
     let mut hits = Vec::new();
-    for (row, vector) in rows.vectors().chunks_exact(rows.dim()).enumerate() {
+    for (row, vector) in rows.vectors()?.chunks_exact(rows.dim()).enumerate() {
         if allowed.is_none_or(|bits| bits[row / 64] >> (row % 64) & 1 == 1) {
             hits.push(Hit { row: row as u32, score: Kernels::scalar().dot(query, vector) });
         }
@@ -109,7 +109,7 @@ pub fn score_rows(rows: &Rows<'_>, query: &[f32], ids: &[u32]) -> Result<Vec<f32
         return Err(Error::invalid("row", row, format!("under {}", rows.len())));
     }
     let mut scores = vec![0.0; ids.len()];
-    Kernels::best().dot_rows(query, rows.vectors(), ids, &mut scores);
+    rows.dot(Kernels::best(), query, ids, &mut scores)?;
     Ok(scores)
 }
 
@@ -292,9 +292,9 @@ fn settle(
     query: &[f32],
     depth: usize,
     mut sieve: Sieve,
-) -> Vec<Hit> {
+) -> Result<Vec<Hit>> {
     if depth == 0 {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     sieve.sift();
     let mut left = sieve.kept;
@@ -308,10 +308,10 @@ fn settle(
         }
         let ids: Vec<u32> = block.iter().map(|candidate| candidate.row).collect();
         let mut scores = vec![0.0; ids.len()];
-        kernels.dot_rows(query, rows.vectors(), &ids, &mut scores);
+        rows.dot(kernels, query, &ids, &mut scores)?;
         hits.extend(ids.into_iter().zip(scores).map(|(row, score)| Hit { row, score }));
         hits.sort_unstable_by(Hit::order);
         hits.truncate(depth);
     }
-    hits
+    Ok(hits)
 }

@@ -118,11 +118,11 @@ impl VectorLayer {
         })
     }
 
-    /// The rows, checked on first touch.
+    /// The rows: codes checked on first touch, and each vector's own blocks when it is first scored.
     pub fn rows(&self) -> Result<Rows<'_>> {
-        Rows::new(
+        Rows::in_file(
             self.dim,
-            self.vectors.numbers()?,
+            &self.vectors,
             self.codes.bytes()?,
             self.scales.numbers()?,
             self.residuals.numbers()?,
@@ -159,7 +159,7 @@ impl VectorLayer {
         for section in [&self.vectors, &self.codes, &self.scales, &self.residuals] {
             section.verify(pace)?;
         }
-        for (row, vector) in self.rows()?.vectors().chunks_exact(self.dim).enumerate() {
+        for (row, vector) in self.rows()?.vectors()?.chunks_exact(self.dim).enumerate() {
             if vector.iter().any(|number| !number.is_finite()) {
                 let problem = format!("row {row} holds a number that is not finite");
                 return Err(Error::damaged(self.vectors.path(), problem));

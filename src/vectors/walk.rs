@@ -89,7 +89,7 @@ pub fn search(
                 filtered(graph, &scorer, ef, start, bits, budget, scratch)
             }
         };
-        let hits = rescore(kernels, rows, query, depth, scratch);
+        let hits = rescore(kernels, rows, query, depth, scratch)?;
         Ok(Walked {
             complete: ended && hits.len() >= depth.min(count),
             hits,
@@ -105,17 +105,17 @@ fn rescore(
     query: &[f32],
     depth: usize,
     scratch: &mut Scratch,
-) -> Vec<Hit> {
+) -> Result<Vec<Hit>> {
     let ids = &mut scratch.ids;
     ids.clear();
     ids.extend(scratch.best.iter().take(rescored(depth)).map(|key| key.row()));
     scratch.scores.resize(ids.len(), 0.0);
-    kernels.dot_rows(query, rows.vectors(), ids, &mut scratch.scores);
+    rows.dot(kernels, query, ids, &mut scratch.scores)?;
     let scores = ids.iter().zip(&scratch.scores);
     let mut hits: Vec<Hit> = scores.map(|(&row, &score)| Hit { row, score }).collect();
     hits.sort_unstable_by(Hit::order);
     hits.truncate(depth);
-    hits
+    Ok(hits)
 }
 
 /// A row with its approximate score in one number that orders like (score falling, row rising), the
