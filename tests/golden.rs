@@ -58,6 +58,7 @@ fn settings() -> index::Settings {
             ef_construction: 16,
         },
         layers: LayerSettings::default(),
+        memory: index::Memory::default(),
     }
 }
 

@@ -30,14 +30,27 @@ const BATCH: usize = 1024;
 
 impl Reader for Beir {
     fn read(&self, source: &RawFile, settings: &CorpusSettings) -> Result<Reading> {
-        let vector = settings.json.vector.as_deref();
-        let file = source.open()?;
-        let documents = if source.path.ends_with(".zst") {
-            read_lines(source, vector, &mut BufReader::new(Frames::new(file)))
-        } else {
-            read_lines(source, vector, &mut BufReader::new(file))
-        };
-        Ok(Reading { documents: documents?, remarks: Vec::new() })
+        let mut documents = Vec::new();
+        read_batches(source, settings, &mut |mut some| {
+            documents.append(&mut some);
+            Ok(())
+        })?;
+        Ok(Reading { documents, remarks: Vec::new() })
+    }
+}
+
+/// Reads every document of `source`, in the order of the file, and gives `hear` some at a time.
+pub(super) fn read_batches(
+    source: &RawFile,
+    settings: &CorpusSettings,
+    hear: &mut dyn FnMut(Vec<Document>) -> Result<()>,
+) -> Result<()> {
+    let vector = settings.json.vector.as_deref();
+    let file = source.open()?;
+    if source.path.ends_with(".zst") {
+        read_lines(source, vector, &mut BufReader::new(Frames::new(file)), hear)
+    } else {
+        read_lines(source, vector, &mut BufReader::new(file), hear)
     }
 }
 
@@ -45,8 +58,8 @@ fn read_lines(
     source: &RawFile,
     vector: Option<&str>,
     input: &mut dyn BufRead,
-) -> Result<Vec<Document>> {
-    let mut documents = Vec::new();
+    hear: &mut dyn FnMut(Vec<Document>) -> Result<()>,
+) -> Result<()> {
     let (mut number, mut byte) = (0, 0);
     loop {
         let mut batch = Vec::with_capacity(BATCH);
@@ -62,15 +75,17 @@ fn read_lines(
             batch.push(((number, start), line));
         }
         if batch.is_empty() {
-            return Ok(documents);
+            return Ok(());
         }
         let parsed: Vec<Result<Option<Document>>> = batch
             .into_par_iter()
             .map(|(place, line)| record(source, vector, place, &line))
             .collect();
+        let mut documents = Vec::with_capacity(parsed.len());
         for document in parsed {
             documents.extend(document?);
         }
+        hear(documents)?;
     }
 }
 

@@ -30,6 +30,7 @@ mod place;
 mod plain;
 mod rst;
 mod settings;
+mod spill;
 mod structure;
 mod survey;
 mod value;
@@ -56,12 +57,14 @@ pub use html::Html;
 pub use json::{JsonFields, JsonFile, JsonLines};
 pub use markdown::Markdown;
 pub use offsets::Offsets;
+pub(crate) use partial::is_hidden;
 pub use partial::{Listing, PartRead, list};
 pub use pdf::{Pdf, PdfHelper, serve_pdfs};
 pub use place::{Lines, Place};
 pub use plain::Plain;
 pub use rst::Rst;
 pub use settings::CorpusSettings;
+pub use spill::{Documents, Found, read_within};
 pub use structure::{Draft, Item, ItemKind, Row, Structure};
 pub use survey::{Surveyed, survey};
 pub use value::{Date, Metadata, TEXT_KEYS, Value};
@@ -261,8 +264,7 @@ pub struct Corpus {
 impl Corpus {
     /// Whether there may be a file at `path` that could not be read.
     pub fn hides(&self, path: &str) -> bool {
-        let record = self.files.binary_search_by(|file| file.path.as_str().cmp(path));
-        record.is_ok_and(|at| self.files[at].hash.is_empty()) || partial::is_in(&self.closed, path)
+        is_hidden(&self.files, &self.closed, path)
     }
 
     /// The document called `id`.
@@ -293,41 +295,8 @@ pub fn read(folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
         }
         None => walk_folder(folder, settings)?,
     };
-    if let Some(vectors) = &settings.vectors {
-        for file in vectors.raw(folder) {
-            gathered.files.push(file.record()?);
-        }
-        gathered.files.sort_by(|left, right| left.path.cmp(&right.path));
-    }
-    gathered.skipped.sort_by(|left, right| left.path.cmp(&right.path));
-    gathered.noted.sort_by(|(left, _), (right, _)| left.path.cmp(&right.path));
-    let losses = gathered.noted.iter().filter(|(_, is_loss)| *is_loss).map(|(passed, _)| passed);
-    let first = gathered.skipped.iter().chain(losses).min_by(|a, b| a.path.cmp(&b.path));
-    if let Some(first) = first.filter(|_| settings.strict) {
-        return Err(first.refused(folder));
-    }
-    let Gathered { mut documents, skipped, noted, mut files, closed } = gathered;
-    files.sort_by(|left, right| left.path.cmp(&right.path));
-    let skipped: Vec<Skipped> = skipped.into_iter().map(Passed::skipped).collect();
-    let noted = noted.into_iter().map(|(passed, is_loss)| passed.noted(is_loss)).collect();
-    documents.sort_by(|left, right| {
-        let key = |document: &Document| (document.source.path.clone(), document.source.first_line);
-        left.id.cmp(&right.id).then_with(|| key(left).cmp(&key(right)))
-    });
-    refuse_twins(folder, &documents)?;
-    if documents.is_empty() {
-        return Err(nothing_found(folder, &skipped));
-    }
-    if let Some(wanted) = &settings.subset {
-        keep_subset(&mut documents, wanted)?;
-    }
-    let mut hasher = blake3::Hasher::new();
-    let digests: Vec<[u8; 32]> = documents.par_iter().map(Document::digest).collect();
-    digests.iter().for_each(|digest| {
-        hasher.update(digest);
-    });
-    let fingerprint = hasher.finalize().to_hex().to_string();
-    Ok(Corpus { documents, skipped, noted, fingerprint, files, closed })
+    gathered.add_vector_files(folder, settings)?;
+    gathered.into_corpus(folder, settings)
 }
 
 fn require_folder(folder: &Path) -> Result<()> {
@@ -349,6 +318,65 @@ struct Gathered {
     skipped: Vec<Passed>,
     /// Each with whether something of the file is missing.
     noted: Vec<(Passed, bool)>,
+    files: Vec<FileRecord>,
+    closed: Vec<String>,
+}
+
+impl Gathered {
+    /// Puts the files that hold the vectors on record.
+    fn add_vector_files(&mut self, folder: &Path, settings: &CorpusSettings) -> Result<()> {
+        for file in settings.vectors.iter().flat_map(|vectors| vectors.raw(folder)) {
+            self.files.push(file.record()?);
+        }
+        self.files.sort_by(|left, right| left.path.cmp(&right.path));
+        Ok(())
+    }
+
+    /// The documents as they came, and what is told of the files, by path; the first thing passed over is an
+    /// error where nothing may be.
+    fn told(mut self, folder: &Path, settings: &CorpusSettings) -> Result<Told> {
+        self.skipped.sort_by(|left, right| left.path.cmp(&right.path));
+        self.noted.sort_by(|(left, _), (right, _)| left.path.cmp(&right.path));
+        let losses = self.noted.iter().filter(|(_, is_loss)| *is_loss).map(|(passed, _)| passed);
+        let first = self.skipped.iter().chain(losses).min_by(|a, b| a.path.cmp(&b.path));
+        if let Some(first) = first.filter(|_| settings.strict) {
+            return Err(first.refused(folder));
+        }
+        let skipped = self.skipped.into_iter().map(Passed::skipped).collect();
+        let noted = self.noted.into_iter().map(|(passed, is_loss)| passed.noted(is_loss)).collect();
+        let Self { documents, files, closed, .. } = self;
+        Ok(Told { documents, skipped, noted, files, closed })
+    }
+
+    fn into_corpus(self, folder: &Path, settings: &CorpusSettings) -> Result<Corpus> {
+        let Told { mut documents, skipped, noted, files, closed } = self.told(folder, settings)?;
+        documents.sort_by(|left, right| {
+            let key =
+                |document: &Document| (document.source.path.clone(), document.source.first_line);
+            left.id.cmp(&right.id).then_with(|| key(left).cmp(&key(right)))
+        });
+        refuse_twins(folder, &documents)?;
+        if documents.is_empty() {
+            return Err(nothing_found(folder, &skipped));
+        }
+        if let Some(wanted) = &settings.subset {
+            keep_subset(&mut documents, wanted)?;
+        }
+        let mut hasher = blake3::Hasher::new();
+        let digests: Vec<[u8; 32]> = documents.par_iter().map(Document::digest).collect();
+        digests.iter().for_each(|digest| {
+            hasher.update(digest);
+        });
+        let fingerprint = hasher.finalize().to_hex().to_string();
+        Ok(Corpus { documents, skipped, noted, fingerprint, files, closed })
+    }
+}
+
+/// What was gathered, in order, as it is told.
+struct Told {
+    documents: Vec<Document>,
+    skipped: Vec<Skipped>,
+    noted: Vec<Noted>,
     files: Vec<FileRecord>,
     closed: Vec<String>,
 }

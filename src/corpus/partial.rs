@@ -117,8 +117,15 @@ impl Listing {
     }
 }
 
+/// Whether there may be a file at `path` that could not be read: one of `files`, by path, without a hash,
+/// or something in a folder that is `closed`.
+pub(crate) fn is_hidden(files: &[FileRecord], closed: &[String], path: &str) -> bool {
+    let record = files.binary_search_by(|file| file.path.as_str().cmp(path));
+    record.is_ok_and(|at| files[at].hash.is_empty()) || is_in(closed, path)
+}
+
 /// Whether `path` is one of `closed`, or lies in one.
-pub(super) fn is_in(closed: &[String], path: &str) -> bool {
+fn is_in(closed: &[String], path: &str) -> bool {
     closed.iter().any(|closed| {
         let below = path.strip_prefix(closed.as_str());
         closed == "." || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

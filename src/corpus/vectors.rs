@@ -283,14 +283,41 @@ impl VectorFiles {
             let help = "name a file of ids, one a line, with vectors.ids";
             return Err(rows.fault(problem, help));
         }
-        if rows.rows != documents.len() {
-            let problem = format!("{} rows for {} records", rows.rows, documents.len());
-            return Err(rows.fault(problem, "row i belongs to record i of the corpus"));
-        }
+        let mut rows = ByRecord { rows, records: 0 };
+        rows.give(documents)?;
+        rows.finish()
+    }
+
+    /// The rows for the records of a public set, which come some at a time.
+    pub(super) fn by_record(&self) -> Result<ByRecord> {
+        Ok(ByRecord { rows: VectorFile::open(&self.file)?, records: 0 })
+    }
+}
+
+/// A row for each record of a public set.
+pub(super) struct ByRecord {
+    rows: VectorFile,
+    /// Records so far.
+    records: usize,
+}
+
+impl ByRecord {
+    /// Gives the next `documents` their vectors.
+    pub(super) fn give(&mut self, documents: &mut [Document]) -> Result<()> {
+        self.records += documents.len();
         for document in documents {
-            document.vector = rows.next_row()?;
+            document.vector = self.rows.next_row()?;
         }
         Ok(())
+    }
+
+    /// Refuses another number of records than of rows.
+    pub(super) fn finish(self) -> Result<()> {
+        if self.rows.rows == self.records {
+            return Ok(());
+        }
+        let problem = format!("{} rows for {} records", self.rows.rows, self.records);
+        Err(self.rows.fault(problem, "row i belongs to record i of the corpus"))
     }
 }
 

@@ -9,7 +9,7 @@ use super::layer::{Known, Work, Written};
 use super::update::documents_of;
 use super::{GraphSettings, Settings, digest};
 use crate::access::{Label, Policy};
-use crate::corpus::{Corpus, FileRecord, Noted, Skipped};
+use crate::corpus::{Corpus, Documents, FileRecord, Found, Noted, Skipped, is_hidden};
 use crate::error::{Error, Result};
 use crate::format::{
     BuildLock, FORMAT_VERSION, Generation, GraphState, Layer, Manifest, Part, SourceFile, Store,
@@ -290,12 +290,34 @@ pub fn build(
     settings.check()?;
     let lock = store.lock()?;
     let why = "it was asked for".to_owned();
-    whole(corpus, settings, embedder, (store, &lock), options, why, progress)
+    whole(Given::of(corpus), settings, embedder, (store, &lock), options, why, progress)
+}
+
+/// What a build is given of a corpus.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'g> {
+    documents: &'g dyn Documents,
+    skipped: &'g [Skipped],
+    noted: &'g [Noted],
+    files: &'g [FileRecord],
+    closed: &'g [String],
+}
+
+impl<'g> Given<'g> {
+    pub(super) fn of(corpus: &'g Corpus) -> Self {
+        let Corpus { documents, skipped, noted, files, closed, .. } = corpus;
+        Self { documents, skipped, noted, files, closed }
+    }
+
+    pub(super) fn found(found: &'g Found) -> Self {
+        let Found { documents, skipped, noted, files, closed } = found;
+        Self { documents: documents.as_ref(), skipped, noted, files, closed }
+    }
 }
 
 /// [`build`] under a lock that is held already, for the reason `why`.
 pub(super) fn whole(
-    corpus: &Corpus,
+    corpus: Given<'_>,
     settings: &Settings,
     embedder: &dyn Embedder,
     (store, lock): (&Store, &BuildLock),
@@ -316,21 +338,21 @@ pub(super) fn whole(
         let gone = manifest.sources.iter().filter(|file| !is_here(file));
         let gone = gone.map(|file| file.path.clone()).collect();
         let hidden: BTreeSet<&str> = (manifest.sources.iter().map(|file| file.path.as_str()))
-            .filter(|path| corpus.hides(path))
+            .filter(|path| is_hidden(corpus.files, corpus.closed, path))
             .collect();
         let lost = documents_of(before, &hidden)?.into_iter().map(|(_, _, record, _)| record.path);
         let unreadable = lost.collect::<BTreeSet<String>>().into_iter().collect();
-        check(manifest, &Left { documents: corpus.documents.len(), gone, unreadable })?;
+        check(manifest, &Left { documents: corpus.documents.count(), gone, unreadable })?;
     }
     let draft = Draft::begin(lock, store, settings, &analyzer, embedder, options.policy)?;
     let work = Work { settings, analyzer: &analyzer, embedder, known: known.as_ref(), options };
-    let written = work.write(&draft.folder, BASE, &corpus.documents, progress)?;
+    let written = work.write(&draft.folder, BASE, corpus.documents, progress)?;
     let Written { layer, reused, skipped: empty, closed } = written;
     if let (Some(folder), Some(first)) = (options.strict, empty.first()) {
         let help = "mend it, exclude it, or build without `--strict`";
         return Err(Error::input(folder.join(&first.path), None, &first.reason, help));
     }
-    let mut skipped = corpus.skipped.clone();
+    let mut skipped = corpus.skipped.to_vec();
     skipped.extend(empty);
     let graph = if layer.passages >= settings.graph.from_passages.max(1) {
         progress.step("graph");
@@ -345,7 +367,7 @@ pub(super) fn whole(
         vec![layer],
         graph,
         sources,
-        Told { skipped: &skipped, noted: &corpus.noted },
+        Told { skipped: &skipped, noted: corpus.noted },
         progress,
     )?;
     let how = How::Whole(why);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::{Options, Progress, Settings, digest};
 use crate::access::store::AccessWriter;
 use crate::access::{Label, labels};
-use crate::corpus::{Document, Skipped};
+use crate::corpus::{Document, Documents, Skipped};
 use crate::error::{Error, Result};
 use crate::format::{Layer, disk};
 use crate::lexical::LexicalWriter;
@@ -17,10 +17,6 @@ use crate::passage::{Block, Passage, cut, searched_form};
 use crate::text::{Analyzer, Stems};
 use crate::vectors::store::{VectorIndex, VectorWriter};
 use crate::vectors::{Embedder, Role};
-
-/// Bytes of documents that are cut, analysed and embedded at a time: what a build holds in memory
-/// beside the corpus.
-const BATCH_BYTES: usize = 8 << 20;
 
 /// Embeddings of the generation before, by the name of the searched form.
 pub(super) struct Known<'k> {
@@ -83,19 +79,22 @@ impl Work<'_> {
         &self,
         folder: &Path,
         name: &str,
-        documents: &[Document],
+        documents: &dyn Documents,
         progress: &mut dyn Progress,
     ) -> Result<Written> {
         let folder = folder.join(name);
         disk::create_folder(&folder).map_err(|e| Error::io("creating", &folder, e))?;
         let mut passages = StoreWriter::create(&folder)?;
-        let mut lexical = LexicalWriter::create(&folder)?;
+        let memory = self.settings.memory;
+        let mut lexical = LexicalWriter::create(&folder, memory.postings())?;
         let mut vectors = VectorWriter::create(&folder, self.embedder.dim())?;
         let mut access = AccessWriter::default();
         let mut skipped = Vec::new();
         let (mut rows, mut done, mut reused) = (0, 0, 0);
-        for batch in batches(documents) {
-            let (prepared, taken) = self.prepare(batch, (done, documents.len()), progress)?;
+        while done < documents.count() {
+            let batch = documents.some(done, memory.batch())?;
+            let (prepared, taken) =
+                self.prepare(&batch, (done, documents.count()), progress)?;
             reused += taken;
             progress.step("write");
             for one in &prepared {
@@ -116,7 +115,7 @@ impl Work<'_> {
                 rows += one.terms.len();
             }
             done += prepared.len();
-            progress.documents(done, documents.len());
+            progress.documents(done, documents.count());
         }
         progress.step("finish");
         let store = passages.finish()?;
@@ -251,22 +250,6 @@ impl Work<'_> {
         let given = brought.iter().flatten().count();
         Ok((all, texts.len() - missing.len() - given))
     }
-}
-
-/// Runs of documents of about [`BATCH_BYTES`].
-fn batches(documents: &[Document]) -> impl Iterator<Item = &[Document]> {
-    let mut rest = documents;
-    std::iter::from_fn(move || {
-        let mut bytes = 0;
-        let fits = rest.iter().take_while(|document| {
-            let fits = bytes < BATCH_BYTES;
-            bytes += document.body.len();
-            fits
-        });
-        let (batch, later) = rest.split_at(fits.count());
-        rest = later;
-        (!batch.is_empty()).then_some(batch)
-    })
 }
 
 /// The searched form of every passage of a document, in order.

@@ -21,5 +21,5 @@ pub use damage::{Damage, damaged};
 pub use filter::Filter;
 pub use open::{Check, Index};
 pub use rollback::{RolledBack, rollback};
-pub use settings::{GraphSettings, LayerSettings, Settings};
-pub use update::update;
+pub use settings::{GraphSettings, LayerSettings, Memory, Settings};
+pub use update::{build_folder, update};

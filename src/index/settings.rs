@@ -21,6 +21,45 @@ pub struct Settings {
     pub graph: GraphSettings,
     /// When a build starts anew; no part of what an index holds.
     pub layers: LayerSettings,
+    /// What a build may hold; no part of what an index holds.
+    pub memory: Memory,
+}
+
+/// Bytes of memory that a build may fill by its own choice, `build.memory_bytes` in `atlas.toml`: with
+/// documents that wait for their turn, with postings that gather, and with the documents that are worked on.
+/// What it holds is the same with any; what it takes beside them is told in `ARCHITECTURE.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// The bytes, [`Memory::LEAST`] or more.
+    pub bytes: u64,
+}
+
+impl Default for Memory {
+    /// 1 GiB.
+    fn default() -> Self {
+        Self { bytes: 1 << 30 }
+    }
+}
+
+impl Memory {
+    /// 64 MiB: a quarter is what tantivy wants at least.
+    pub const LEAST: u64 = 64 << 20;
+
+    /// Half is for documents: those of a larger corpus wait in a file.
+    pub(super) fn documents(self) -> usize {
+        usize::try_from(self.bytes / 2).unwrap_or(usize::MAX)
+    }
+
+    /// A quarter is for postings.
+    pub(super) fn postings(self) -> usize {
+        usize::try_from(self.bytes / 4).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes of documents that are cut, analysed and embedded at a time. With all that is made of them
+    /// they take about ten times as much; 8 MiB keep all threads busy.
+    pub(super) fn batch(self) -> usize {
+        usize::try_from(self.bytes / 64).unwrap_or(usize::MAX).clamp(256 << 10, 8 << 20)
+    }
 }
 
 /// How much may lie beside the base, `[layers]` in `atlas.toml`. It decides what a build costs now or

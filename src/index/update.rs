@@ -7,13 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use super::build::{Before, Draft, Told, changes, graph, whole};
+use super::build::{Before, Draft, Given, Told, changes, graph, whole};
 use super::layer::{Work, Written};
 use super::look::Seen;
 use super::{BuildReport, How, Left, OPEN_POLICY, Options, Progress, Settings};
 use crate::access::Policy;
 use crate::access::store::AccessStore;
-use crate::corpus::{self, CorpusSettings, Document, Listing, Noted, Skipped};
+use crate::corpus::{self, CorpusSettings, Document, Found, Listing, Noted, Skipped};
 use crate::error::{Error, Result};
 use crate::format::{BuildLock, Manifest, SourceFile, Store, disk, link_file};
 use crate::passage::store::{DocumentRecord, as_read, path_mark};
@@ -47,10 +47,43 @@ pub fn update(
     match update.plan()? {
         Plan::Changes(changes) => update.apply(*changes, &lock, progress),
         Plan::Whole(why) => {
-            let corpus = corpus::read(folder, reading)?;
-            whole(&corpus, settings, embedder, (store, &lock), options, why, progress)
+            let found = read(folder, reading, settings, store)?;
+            whole(Given::found(&found), settings, embedder, (store, &lock), options, why, progress)
         }
     }
+}
+
+/// Writes a new generation of the corpus in `folder`, all of it, holding no more of it at a time than
+/// `settings.memory` allows.
+///
+/// # Errors
+///
+/// As [`read`](corpus::read) and [`build`](super::build()).
+pub fn build_folder(
+    folder: &Path,
+    reading: &CorpusSettings,
+    settings: &Settings,
+    embedder: &dyn Embedder,
+    store: &Store,
+    options: Options<'_>,
+    progress: &mut dyn Progress,
+) -> Result<BuildReport> {
+    settings.check()?;
+    progress.step("read");
+    let lock = store.lock()?;
+    let found = read(folder, reading, settings, store)?;
+    let why = "it was asked for".to_owned();
+    whole(Given::found(&found), settings, embedder, (store, &lock), options, why, progress)
+}
+
+/// The documents in `folder`, those that memory may not hold in a file beside the index.
+fn read(
+    folder: &Path,
+    reading: &CorpusSettings,
+    settings: &Settings,
+    store: &Store,
+) -> Result<Found> {
+    corpus::read_within(folder, reading, settings.memory.documents(), store.folder())
 }
 
 struct Update<'u> {

@@ -51,7 +51,7 @@ fn manifest(lengths: &[u32], written: (PartEntry, Vec<FileEntry>)) -> Manifest {
 /// An index over `rows` of terms; a new segment starts before each row named in `cuts`.
 fn index(rows: &[Vec<u8>], cuts: &[usize]) -> (tempfile::TempDir, LexicalIndex) {
     let folder = tempfile::tempdir().unwrap();
-    let mut writer = LexicalWriter::create(folder.path()).unwrap();
+    let mut writer = LexicalWriter::create(folder.path(), 64 << 20).unwrap();
     for (at, row) in rows.iter().enumerate() {
         if cuts.contains(&at) {
             writer.end_segment();
@@ -277,7 +277,7 @@ fn an_explanation_adds_up_to_the_score() {
 fn a_flipped_byte_in_any_file_is_named() {
     let rows: Vec<Vec<u8>> = (0..300).map(|row| vec![row as u8 % 7, row as u8 % 11]).collect();
     let folder = tempfile::tempdir().unwrap();
-    let mut writer = LexicalWriter::create(folder.path()).unwrap();
+    let mut writer = LexicalWriter::create(folder.path(), 64 << 20).unwrap();
     for row in &rows {
         writer.add(&format!("t{}\nt{}", row[0], row[1]), 2).unwrap();
     }

@@ -12,9 +12,9 @@ use super::{FOLDER, LENGTHS_KIND, SEPARATOR, folder::Folder};
 use crate::error::{Error, Result};
 use crate::format::{FileEntry, PartEntry, PartWriter, checksum, disk};
 
-/// Memory that postings gather in before a segment is written, bytes. Rows of one segment follow
-/// each other, so more segments cost a little time and change no result.
-const SEGMENT_BUDGET_BYTES: usize = 256 << 20;
+/// Memory that postings gather in before a segment is written, bytes: what is taken where there is enough,
+/// and the least that tantivy takes.
+pub const BUDGET_BYTES: std::ops::RangeInclusive<usize> = 15 << 20..=256 << 20;
 
 /// Name of the analyzer registered with tantivy: it only splits what [`crate::text`] analysed.
 pub(super) const SPLITTER: &str = "atlas";
@@ -90,8 +90,10 @@ impl std::fmt::Debug for LexicalWriter {
 }
 
 impl LexicalWriter {
-    /// Starts the index in the layer's `folder`.
-    pub fn create(folder: &Path) -> Result<Self> {
+    /// Starts the index in the layer's `folder`; postings gather in `budget_bytes`, within [`BUDGET_BYTES`],
+    /// before a segment is written. Rows of one segment follow each other, so more segments cost a little
+    /// time and change no result.
+    pub fn create(folder: &Path, budget_bytes: usize) -> Result<Self> {
         let folder = folder.to_owned();
         let home = folder.join(FOLDER);
         disk::create_folder(&home).map_err(|e| Error::io("creating", &home, e))?;
@@ -100,7 +102,12 @@ impl LexicalWriter {
         let fault = |e: tantivy::TantivyError| write_fault(&own, e);
         let index = Index::create(own.clone(), schema, IndexSettings::default()).map_err(fault)?;
         index.tokenizers().register(SPLITTER, TextAnalyzer::from(Splitter));
-        let writer = index.writer_with_num_threads(1, SEGMENT_BUDGET_BYTES).map_err(fault)?;
+        let writer = index
+            .writer_with_num_threads(
+                1,
+                budget_bytes.clamp(*BUDGET_BYTES.start(), *BUDGET_BYTES.end()),
+            )
+            .map_err(fault)?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
         Ok(Self { folder, home: own, writer, terms, row, lengths: Vec::new() })
     }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::eval::apart::check_apart;
 use crate::eval::questions::QuestionSet;
 use crate::format::{Manifest, SourceFile, Store};
-use crate::index::{self, BuildReport, Index, Progress};
+use crate::index::{self, BuildReport, Index, Memory, Progress};
 
 /// Folder of the index in a project without `atlas.toml`.
 const BARE_INDEX: &str = ".atlas";
@@ -115,6 +115,7 @@ impl Project {
             text: self.file.text.clone(),
             graph: self.file.graph.clone(),
             layers: self.file.layers.clone(),
+            memory: Memory { bytes: self.file.build.memory_bytes },
         }
     }
 
@@ -130,12 +131,12 @@ impl Project {
 
     /// Reads its documents and writes the whole index.
     pub fn build(&self, progress: &mut dyn Progress) -> Result<BuildReport> {
-        progress.step("read");
-        let corpus = self.read_corpus()?;
         let (settings, embedder) = (self.index_settings(), self.embedder_to_build()?);
+        let (reading, store) = (&self.file.reading, self.store());
+        let (folder, embedder) = (&self.corpus, embedder.as_ref());
         let check = |before: &Manifest, left: &index::Left| self.check_shrink(before, left);
         let options = self.options(&check);
-        index::build(&corpus, &settings, embedder.as_ref(), &self.store(), options, progress)
+        index::build_folder(folder, reading, &settings, embedder, &store, options, progress)
     }
 
     /// Brings its index up to date.

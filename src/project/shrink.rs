@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Project;
 use crate::error::{Error, Result};
 use crate::format::{KEPT_BEFORE_CURRENT, Manifest};
-use crate::index::Left;
+use crate::index::{Left, Memory};
 
 /// Files that are named when a build would drop too much.
 const NAMED: usize = 5;
@@ -21,11 +21,14 @@ pub struct BuildSettings {
     pub max_shrink: f64,
     /// Generations kept before the current one, to go back to, 0..=1000. Default 1.
     pub keep_generations: usize,
+    /// Bytes of memory that a build may fill by its own choice, 67108864 or more. Default 1 GiB.
+    pub memory_bytes: u64,
 }
 
 impl Default for BuildSettings {
     fn default() -> Self {
-        Self { max_shrink: 0.5, keep_generations: KEPT_BEFORE_CURRENT }
+        let memory_bytes = Memory::default().bytes;
+        Self { max_shrink: 0.5, keep_generations: KEPT_BEFORE_CURRENT, memory_bytes }
     }
 }
 
@@ -39,6 +42,10 @@ impl BuildSettings {
             let found = self.keep_generations;
             let expected = "a whole number from 0 to 1000";
             return Err(Error::invalid("build.keep_generations", found, expected));
+        }
+        if self.memory_bytes < Memory::LEAST {
+            let expected = format!("a number of bytes from {}", Memory::LEAST);
+            return Err(Error::invalid("build.memory_bytes", self.memory_bytes, expected));
         }
         Ok(())
     }
