@@ -18,7 +18,7 @@ use atlas::access::{Askers, Policy};
 use atlas::corpus::{self, CorpusSettings};
 use atlas::eval::twin::difference_from;
 use atlas::format::{Manifest, Store};
-use atlas::index::{self, How, Index, Options, Quiet, build, update};
+use atlas::index::{self, How, Index, Memory, Options, Quiet, build, update};
 use atlas::search::{DensePath, Mode, Request, Retriever as _, Searcher, Settings};
 use atlas::vectors::{Embedder, StaticModel};
 use random::Random;
@@ -221,8 +221,9 @@ impl Case<'_> {
         let live = Store::new(self.folder.join("live"));
         let fresh = Store::new(self.folder.join("fresh"));
         let embedder = self.embedder.as_ref();
-        let updated =
-            update(&papers, &model.reading, &settings, embedder, &live, options, &mut Quiet);
+        // Where all is written, its documents wait in a file; those of the other build are held.
+        let tight = index::Settings { memory: Memory { bytes: 0 }, ..settings.clone() };
+        let updated = update(&papers, &model.reading, &tight, embedder, &live, options, &mut Quiet);
         let built = corpus::read(&papers, &model.reading)
             .and_then(|corpus| build(&corpus, &settings, embedder, &fresh, options, &mut Quiet));
         let (updated, built) = match (updated, built) {
