@@ -162,7 +162,10 @@ fn asked<'p>(
     vector: Option<&[f32]>,
 ) -> Asked<'p> {
     let parsed = serde_json::from_str::<Line>(text.trim()).map_err(|fault| {
-        let (problem, meant) = complaint(&fault.to_string(), "");
+        let (mut problem, meant) = complaint(&fault.to_string(), "");
+        if !fault.is_data() {
+            problem = format!("not JSON: {problem}");
+        }
         let keys = "the keys are id, question, k, mode, as, filter and vector";
         Error::input(path, Some(line), problem, meant.as_deref().unwrap_or(keys))
     });

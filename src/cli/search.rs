@@ -52,19 +52,19 @@ pub struct SearchArgs {
     #[arg(long, value_name = "FILE")]
     batch: Option<PathBuf>,
     /// Embeddings of the batch's questions, .npy or .fvecs, a row a request
-    #[arg(long, value_name = "FILE", requires = "batch")]
+    #[arg(long, value_name = "FILE")]
     pub vectors: Option<PathBuf>,
     /// Threads that answer a batch, 1 to 1000 [default: as many as there are cores]
-    #[arg(long, value_name = "N", requires = "batch", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub threads: Option<u16>,
     /// Passes over the batch before the one that is timed
-    #[arg(long, value_name = "N", requires = "batch", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0)]
     pub warm_up: usize,
     /// Give the text of every hit of a batch
-    #[arg(long, requires = "batch")]
+    #[arg(long)]
     pub texts: bool,
     /// Give the microseconds of every request of a batch, stage by stage; always with --format json
-    #[arg(long, requires = "batch")]
+    #[arg(long)]
     pub timings: bool,
 }
 
@@ -129,6 +129,7 @@ pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit>
     if let Some(path) = &args.batch {
         return batch::run(args, path, &project, &settings, global, out);
     }
+    args.of_a_batch()?;
     let vector = args.vector.as_deref().map(one_row).transpose()?;
     let index = Arc::new(build::ensure(&project)?);
     let searcher = Searcher::new(Arc::clone(&index), settings.clone())?;
@@ -158,6 +159,21 @@ pub fn run(args: &SearchArgs, global: &Global, out: &mut Output) -> Result<Exit>
 }
 
 impl SearchArgs {
+    /// Refuses what only a batch has.
+    fn of_a_batch(&self) -> Result<()> {
+        let given = [
+            ("--vectors", self.vectors.is_some()),
+            ("--threads", self.threads.is_some()),
+            ("--warm-up", self.warm_up > 0),
+            ("--texts", self.texts),
+            ("--timings", self.timings),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) => Err(Error::invalid(name, "without `--batch FILE`", "both, or none")),
+            None => Ok(()),
+        }
+    }
+
     /// `request` as these arguments have it.
     pub fn refine(&self, request: Request, settings: &atlas::search::Settings) -> Result<Request> {
         let mut request = request.mode(self.mode.into());

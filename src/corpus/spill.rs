@@ -97,7 +97,6 @@ struct Sink<'s> {
 /// Where a document waits.
 struct Place {
     id: Box<str>,
-    first_line: u64,
     at: u64,
     bytes: u32,
     body_bytes: usize,
@@ -129,7 +128,6 @@ impl Sink<'_> {
             let size = bytes.len() as u32;
             self.places.push(Place {
                 id: document.id.into_boxed_str(),
-                first_line: document.source.first_line,
                 at: self.at,
                 bytes: size,
                 body_bytes: document.body.len(),
@@ -303,7 +301,8 @@ fn spilled(folder: &Path, mut sink: Sink<'_>, skipped: &[Skipped]) -> Result<Spi
     let fault = |fault| Error::io("writing a file without a name in", sink.room, fault);
     let Some(file) = sink.file else { return Err(nothing_found(folder, skipped)) };
     let file = file.into_inner().map_err(|fault_of| fault(fault_of.into_error()))?;
-    sink.places.sort_by(|a, b| (&a.id, a.first_line, a.at).cmp(&(&b.id, b.first_line, b.at)));
+    // As they were read is by file and line.
+    sink.places.sort_by(|a, b| (&a.id, a.at).cmp(&(&b.id, b.at)));
     let spilled =
         Spilled { file: Mutex::new(file), room: sink.room.to_owned(), places: sink.places };
     let twins = spilled.places.windows(2).find(|pair| pair[0].id == pair[1].id);

@@ -103,12 +103,19 @@ impl Rebuild<'_> {
         let nobody = [None];
         let askers = nobody.into_iter().chain(self.askers.iter().map(Some));
         let askers: Vec<Option<&Asker>> = askers.collect();
-        for question in questions(index, sample)? {
+        for (question, row) in questions(index, sample)? {
+            // Where vectors are from outside, a question brings that of the passage its words are of.
+            let brings = !index.embedder().reads_text();
+            let vector = brings.then(|| index.vectors().row(row)).transpose()?;
             for &asker in &askers {
                 let (scope, other) = (index.scope(asker)?, fresh.scope(asker)?);
                 for mode in [Mode::Hybrid, Mode::Lexical, Mode::Dense] {
                     let ask = |searcher: &Searcher, scope| {
-                        searcher.retrieve(&Request::new(&*question, scope).mode(mode))
+                        let request = Request::new(&*question, scope).mode(mode);
+                        searcher.retrieve(&match vector {
+                            Some(vector) => request.vector(vector)?,
+                            None => request,
+                        })
                     };
                     if scope.readable().rows() != other.readable().rows() {
                         // Counts differ, which has been said.
@@ -127,8 +134,8 @@ impl Rebuild<'_> {
     }
 }
 
-/// The title and some words of documents spread evenly over the index.
-fn questions(index: &Index, sample: usize) -> Result<Vec<String>> {
+/// The title and some words of documents spread evenly over the index, and the row that the words begin.
+fn questions(index: &Index, sample: usize) -> Result<Vec<(String, u32)>> {
     let passages = index.passages();
     let step = (passages.documents_len() as usize / sample.max(1)).max(1);
     let mut questions = Vec::new();
@@ -137,8 +144,8 @@ fn questions(index: &Index, sample: usize) -> Result<Vec<String>> {
         let block = passages.block(document.first_block + document.blocks / 2)?;
         let text = passages.block_text(&block)?;
         let words: Vec<&str> = text.split_whitespace().take(WORDS).collect();
-        questions.push(document.title);
-        questions.push(words.join(" "));
+        questions.push((document.title, block.first_row));
+        questions.push((words.join(" "), block.first_row));
     }
     Ok(questions)
 }

@@ -78,7 +78,7 @@ fn each_bad_file_is_told_by_what_is_wrong_with_it() {
     ];
     for (name, bytes, expected) in cases {
         let said = read(name, &bytes).unwrap_err().to_string();
-        assert!(said.contains(&format!("{name}: {expected}")), "{said}");
+        assert!(said.contains(&format!("{name}: ")) && said.contains(expected), "{said}");
     }
 }
 
@@ -107,12 +107,12 @@ fn a_row_belongs_to_its_record_or_to_its_id() {
     let paths: Vec<&str> = set.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["corpus.jsonl", "v.npy"]);
     let plain: [(&str, &[u8]); 4] =
-        [("a.txt", b"one"), ("b.txt", b"two"), ("v.npy", &rows), ("ids.txt", b"b.txt\nother\n")];
+        [("a.txt", b"one"), ("b.txt", b"two"), ("v.npy", &rows), ("ids.txt", b"b\nother\n")];
     let read = corpus_of(&plain, true).unwrap();
     // The file of ids is no document, and a row that no document asks for is left.
     let ids: Vec<&str> = read.documents.iter().map(|document| document.id.as_str()).collect();
-    assert_eq!(ids, ["a.txt", "b.txt"]);
-    assert_eq!(vector_of(&read, "b.txt"), [1.0, 0.0]);
+    assert_eq!(ids, ["a", "b"]);
+    assert_eq!(vector_of(&read, "b"), [1.0, 0.0]);
     assert_eq!((&read.documents[0].vector, read.skipped.len()), (&None, 0));
     let said = corpus_of(&plain, false).unwrap_err().to_string();
     assert!(said.ends_with("name a file of ids, one a line, with vectors.ids"), "{said}");
@@ -129,8 +129,8 @@ fn rows_and_documents_must_be_as_many() {
             .unwrap_err()
             .to_string()
     };
-    assert!(of(b"a.txt\n").contains("2 rows for the 1 lines of"));
-    assert!(of(b"a.txt\na.txt\n").contains("ids.txt:2: the id `a.txt` stands on line 1 too"));
+    assert!(of(b"a\n").contains("2 rows for the 1 lines of"));
+    assert!(of(b"a\na\n").contains("ids.txt:2: the id `a` stands on line 1 too"));
 }
 
 #[test]
