@@ -20,7 +20,7 @@ use atlas::eval::questions::{Question, QuestionSet};
 use atlas::format::Manifest;
 use atlas::index;
 use atlas::lexical::Query;
-use atlas::search::{DensePath, Mode, Outcome, Request, Retriever as _, Settings};
+use atlas::search::{DensePath, Mode, Outcome, Request, Retriever as _, Settings, Synonyms};
 use atlas::trace::{Scored, StageTrace};
 use common::{
     Built, MODES, Papers, all_questions, hits, index_settings, questions, text, texts, yaml,
@@ -226,6 +226,110 @@ fn five_blocks_are_the_first_five_of_fifty() {
         }
     }
     assert_eq!(longer, 3 * 32, "every one of the fifty was more than five");
+}
+
+/// The same under every setting that chooses otherwise, alone and together.
+#[test]
+fn a_smaller_window_is_a_prefix_under_every_setting() {
+    let alone = [
+        Settings { duplicates: 0.5, ..Settings::default() },
+        Settings { diversity: 0.3, ..Settings::default() },
+        Settings { per_document: 1, ..Settings::default() },
+        Settings { neighbours: 2, ..Settings::default() },
+        Settings {
+            duplicates: 0.5,
+            diversity: 0.3,
+            per_document: 2,
+            neighbours: 1,
+            ..Settings::default()
+        },
+    ];
+    for own in alone {
+        let [few, many] = [3, 20].map(|k| Settings { k, window_tokens: 1_500, ..own.clone() });
+        for question in all_questions() {
+            let few = FULL.ask(&question, Mode::Hybrid, &few);
+            let many = FULL.ask(&question, Mode::Hybrid, &many);
+            assert_eq!(few.hits(), 3, "{}", question.id);
+            assert_eq!(few.context, many.context[..few.context.len()], "{own:?}: {}", question.id);
+            let blocks: BTreeSet<u32> = many.context.iter().map(|block| block.block).collect();
+            assert_eq!(blocks.len(), many.context.len(), "distinct blocks");
+            assert!(many.tokens() <= 1_500 || many.hits() == 1);
+        }
+    }
+}
+
+/// Documents among the hits of a window, summed over all questions.
+fn documents_of_windows(settings: &Settings) -> usize {
+    let passages = FULL.index.passages();
+    let of = |block: u32| passages.block(block).unwrap().document;
+    let asked = all_questions();
+    let windows = asked.iter().map(|question| FULL.ask(question, Mode::Hybrid, settings));
+    windows.map(|w| w.context.iter().map(|hit| of(hit.block)).collect::<BTreeSet<_>>().len()).sum()
+}
+
+#[test]
+fn one_document_need_not_fill_the_window() {
+    let usual = documents_of_windows(&settings(5, 0.0));
+    let diverse = documents_of_windows(&Settings { diversity: 0.3, ..settings(5, 0.0) });
+    let single = documents_of_windows(&Settings { per_document: 1, ..settings(5, 0.0) });
+    assert!(usual < diverse && diverse < single, "{usual}, {diverse}, {single}");
+    assert_eq!(single, 5 * all_questions().len(), "five documents each");
+}
+
+#[test]
+fn neighbours_lie_beside_their_hit_in_its_document() {
+    let passages = FULL.index.passages();
+    let mut joined = 0;
+    for question in all_questions() {
+        let own = Settings { neighbours: 1, ..settings(3, 0.0) };
+        for block in FULL.ask(&question, Mode::Hybrid, &own).context {
+            let Some(hit) = block.joined_to else { continue };
+            joined += 1;
+            assert_eq!(block.block.abs_diff(hit), 1, "{}", question.id);
+            let document = |block| passages.block(block).unwrap().document;
+            assert_eq!(document(block.block), document(hit));
+        }
+    }
+    assert!(joined > 60, "{joined}");
+}
+
+/// A corpus with a second copy of one paper, set in another way: the window holds one of the two, tells
+/// the other, and what is judged on either has arrived.
+#[test]
+fn a_copy_is_collapsed_and_its_judgments_are_met() {
+    let mut corpus = PAPERS.corpus.clone();
+    let mut copy = PAPERS.document("ERR-C3").clone();
+    copy.id = "ERR-C3-COPY".to_owned();
+    copy.body = copy.body.replace(", ", " , ").to_uppercase();
+    copy.source.path = "copy.md".to_owned();
+    corpus.documents.push(copy);
+    corpus.documents.sort_by(|a, b| a.id.cmp(&b.id));
+    let built = Built::of(&corpus, &index_settings());
+    let asked = question("dev-e417");
+    let usual = built.ask(&asked, Mode::Hybrid, &settings(5, 0.0));
+    let names = built.supplied(&usual);
+    let copies = names.iter().filter(|name| name.starts_with("ERR-C3-COPY")).count();
+    assert!(copies > 0 && usual.same.is_empty(), "{names:?}");
+
+    let own = Settings { duplicates: 0.9, ..settings(5, 0.0) };
+    let outcome = built.ask(&asked, Mode::Hybrid, &own);
+    let reference = |row| built.index.passages().reference(row).unwrap().block.to_string();
+    let hit = outcome.context[0];
+    let mut alike: Vec<String> = outcome.same_as(hit.row).map(reference).collect();
+    alike.push(reference(hit.row));
+    let supplied = built.supplied(&outcome);
+    let held = alike.iter().filter(|name| supplied.contains(name)).count();
+    assert_eq!(held, 1, "{alike:?} in {supplied:?}");
+    for judged in ["ERR-C3-3", "ERR-C3-COPY-3"] {
+        assert!(alike.iter().any(|name| name == judged), "{alike:?}");
+        let mut asked = asked.clone();
+        asked.judgments = Judgments::from_groups(vec![vec![judged.to_owned()]]).unwrap();
+        let set = QuestionSet { questions: vec![asked], ..questions("development") };
+        let found = measured(&built, &set, Mode::Hybrid, &own);
+        let values = ["hit", "recall", "rank"].map(|name| found.mean(name, None));
+        assert_eq!(values, [Some(1.0); 3], "{judged}");
+        assert!(found.questions[0].losses.is_empty());
+    }
 }
 
 // (e) The laws of the stages.
@@ -484,5 +588,60 @@ fn what_a_leakage_case_forbids_ranks_high_without_a_scope() {
             let best = places.into_iter().flatten().min();
             assert!(mode != Mode::Hybrid || best < Some(5), "{id}: best at {best:?}");
         }
+    }
+}
+
+// (g) Synonyms.
+
+/// How the papers' readers call things, as a project of the distributor would write it down.
+const TRADE: &str = "# Letters\nRMA => return authorisation number\nPO => purchase order number\n\
+    BO => backorder\nNDA => next business day\nT&C => terms\n# Words\nDOA, smashed => damaged\n\
+    Li-ion => lithium\nfreebies => gifts\nvendor => supplier\ntrucking firm => carrier\ntardy => late\n";
+
+/// Questions in those words with the block that answers each. None of it is a question of a set.
+const ASKED: [(&str, &str); 10] = [
+    ("How long does an RMA live?", "PROC-RMA-3"),
+    ("Which customers must give a PO before release?", "PROC-ORDER-3"),
+    ("When is an old BO cancelled?", "PROC-BACKORDER-2"),
+    ("DOA: within how many days may it be sent back?", "POL-RETURNS-2"),
+    ("By which mark do Li-ion packs travel?", "POL-HAZMAT-2"),
+    ("What is the cut-off for NDA?", "POL-SHIPPING-2"),
+    ("May I keep freebies from a vendor?", "POL-GIFTS-2"),
+    ("What are the standard T&C of a new account?", "POL-CREDIT-2"),
+    ("Smashed goods: who files with the trucking firm?", "PROC-FREIGHTCLAIM-2"),
+    ("What fee do we charge for tardy returns?", "POL-RETURNS-3"),
+];
+
+/// What the synonyms are worth where nothing else joins question and paper: answers among the first
+/// three, and the mean of 1 over the rank.
+#[test]
+fn synonyms_find_what_is_called_otherwise_in_the_papers() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("trade.txt"), TRADE).unwrap();
+    let mut synonyms = Synonyms::from(std::path::PathBuf::from("trade.txt"));
+    synonyms.read(folder.path()).unwrap();
+    let papers = Papers::read("distributor", None);
+    let built = Built::of(&papers.corpus, &index::Settings::default());
+    let found = |mode: Mode, own: &Settings| {
+        let searcher = built.searcher(own);
+        let (mut early, mut reciprocal) = (0, 0.0);
+        for (asked, block) in ASKED {
+            let request = Request::new(asked, built.index.everyone()).mode(mode);
+            let supplied = built.supplied(&searcher.retrieve(&request).unwrap());
+            if let Some(at) = supplied.iter().position(|own| own == block) {
+                early += usize::from(at < 3);
+                reciprocal += 1.0 / (at + 1) as f64 / ASKED.len() as f64;
+            }
+        }
+        (early, reciprocal)
+    };
+    for mode in [Mode::Lexical, Mode::Hybrid] {
+        let without = found(mode, &settings(20, 0.0));
+        let with = found(mode, &Settings { synonyms: synonyms.clone(), ..settings(20, 0.0) });
+        println!("{mode:?}: {without:?} without, {with:?} with synonyms");
+        assert!(
+            with.0 >= without.0 + 3 && with.1 > without.1 + 0.2,
+            "{mode:?}: {without:?}, {with:?}"
+        );
     }
 }

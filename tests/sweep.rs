@@ -32,6 +32,18 @@ fn both() -> [(&'static str, &'static (Built, QuestionSet)); 2] {
     [("Atlas Bikes", &*BIKES), ("the distributor", &*DISTRIBUTOR)]
 }
 
+/// Settings that choose the window otherwise, all at once.
+fn chosen_otherwise() -> Settings {
+    Settings {
+        duplicates: 0.5,
+        diversity: 0.2,
+        per_document: 2,
+        neighbours: 1,
+        cues: vec!["product".to_owned(), "effective_from".to_owned()],
+        ..Settings::default()
+    }
+}
+
 const KNOBS: [Knob; 4] = [Knob::MinScore, Knob::K, Knob::Alpha, Knob::RrfK];
 
 /// A sweep over `values`, or over its own.
@@ -121,32 +133,33 @@ fn any_value_between_breakpoints_is_what_a_real_run_finds() {
         0..2_usize,
         0..4_usize,
         0..3_usize,
-        (0.0..=1.0_f64, 1..=12_usize, 40..1_500_usize, 0.0..0.3_f64, any::<bool>()),
+        (0.0..=1.0_f64, 1..=12_usize, 40..1_500_usize, 0.0..0.3_f64, any::<bool>(), any::<bool>()),
     );
-    let outcome =
-        runner.run(&drawn, |(corpus, knob, mode, (part, k, window_tokens, min_score, rrf))| {
-            let (name, ground) = both()[corpus];
-            let knob = KNOBS[knob];
-            let fusion = if rrf { Fusion::Rrf } else { Fusion::Convex };
-            let settings = Settings { k, window_tokens, min_score, fusion, ..Settings::default() };
-            let own = swept(ground, &settings, MODES[mode], knob, None).values;
-            let value = match knob {
-                Knob::MinScore => part,
-                Knob::K => (1.0 + part * 99.0).floor(),
-                Knob::Alpha => part,
-                Knob::RrfK => 1.0 + part * 500.0,
-            };
-            let sweep = swept(ground, &settings, MODES[mode], knob, Some(vec![value]));
-            let real = real(ground, &knob.set(&settings, value), MODES[mode]);
-            same(&format!("{name}, {knob:?} {value}"), &sweep.cells[0], &sweep.ids, &real);
-            if knob == Knob::MinScore {
-                // The plateau that ends at the next breakpoint is this one.
-                let plateau = own.iter().copied().find(|own| *own >= value).unwrap();
-                let at = swept(ground, &settings, MODES[mode], knob, Some(vec![plateau]));
-                prop_assert_eq!(&at.cells[0], &sweep.cells[0]);
-            }
-            Ok(())
-        });
+    let outcome = runner.run(&drawn, |(corpus, knob, mode, drawn)| {
+        let (part, k, window_tokens, min_score, rrf, otherwise) = drawn;
+        let (name, ground) = both()[corpus];
+        let knob = KNOBS[knob];
+        let fusion = if rrf { Fusion::Rrf } else { Fusion::Convex };
+        let base = if otherwise { chosen_otherwise() } else { Settings::default() };
+        let settings = Settings { k, window_tokens, min_score, fusion, ..base };
+        let own = swept(ground, &settings, MODES[mode], knob, None).values;
+        let value = match knob {
+            Knob::MinScore => part,
+            Knob::K => (1.0 + part * 99.0).floor(),
+            Knob::Alpha => part,
+            Knob::RrfK => 1.0 + part * 500.0,
+        };
+        let sweep = swept(ground, &settings, MODES[mode], knob, Some(vec![value]));
+        let real = real(ground, &knob.set(&settings, value), MODES[mode]);
+        same(&format!("{name}, {knob:?} {value}"), &sweep.cells[0], &sweep.ids, &real);
+        if knob == Knob::MinScore {
+            // The plateau that ends at the next breakpoint is this one.
+            let plateau = own.iter().copied().find(|own| *own >= value).unwrap();
+            let at = swept(ground, &settings, MODES[mode], knob, Some(vec![plateau]));
+            prop_assert_eq!(&at.cells[0], &sweep.cells[0]);
+        }
+        Ok(())
+    });
     outcome.unwrap();
 }
 
@@ -192,6 +205,7 @@ fn a_replay_is_a_search() {
     let changed = [
         Settings { fusion: Fusion::Rrf, ..Settings::default() },
         Settings { alpha: 0.2, k: 9, min_score: 0.07, window_tokens: 300, ..Settings::default() },
+        chosen_otherwise(),
     ];
     let searcher = built.searcher(&Settings::default());
     for mode in MODES {

@@ -233,8 +233,9 @@ impl<'r> Recording<'r> {
             Knob::MinScore => {
                 // Dropping ends the list from below and which blocks fit is decided from above, so a
                 // window changes at the scores of its own blocks and nowhere else; unless what is
-                // handed over first decides, by diversity, what comes after it.
-                if self.settings.diversity > 0.0 {
+                // handed over first decides, by diversity, what comes after it, or what was collapsed
+                // meets a judgment as long as it is not dropped.
+                if self.settings.diversity > 0.0 || self.settings.duplicates > 0.0 {
                     let lists = self.reranked(&self.settings)?;
                     let scores = lists.iter().flatten().map(|scored| scored.score);
                     let mut values: Vec<f64> =

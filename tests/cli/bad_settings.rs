@@ -46,10 +46,32 @@ fn settings_out_of_range() {
         "search.ef=1",
         "search.bm25.b=-1",
         "search.bm25.k1=5000",
+        "search.synonym_weight=2",
+        "search.duplicates=2",
+        "search.diversity=-0.1",
+        "search.neighbours=101",
+        "search.cue_weight=1.5",
+        "search.cues=product",
         "graph.builder=faiss",
         "graph.m=1",
         "graph.ef_construction=0",
     ] {
         assert_eq!(s.run(&format!("search seals --setting {wrong}")).code, 4, "{wrong}");
     }
+}
+
+#[test]
+fn synonyms_that_cannot_be_used() {
+    let mut s = session!();
+    s.pumps();
+    let mut wrong = |text: &[u8]| {
+        s.write("words.txt", text);
+        assert_eq!(s.run("search seals --setting search.synonyms=words.txt").code, 4);
+    };
+    wrong(b"# fine\npump, compressor\nlonely\n");
+    wrong(b"a => b => c\n");
+    wrong(b"pump =>\n");
+    wrong(b"pump, !?\n");
+    wrong(b"pump, \xff\n");
+    s.run("search seals --setting search.synonyms=gone.txt");
 }

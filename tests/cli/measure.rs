@@ -350,3 +350,25 @@ fn measure_a_public_set() {
     s.write("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\n");
     s.run("measure --project .");
 }
+
+#[test]
+fn a_minimum_chosen_on_another_scale_is_told() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    let choose = "measure --sweep --choose 0.1 --why 'less to read'";
+    s.prepare(choose);
+    s.say("chosen with the settings in force: nothing to tell");
+    s.run("search 'What does E-417 stand for?' -k 1");
+    let moved = "--setting search.alpha=0.4 --setting search.bm25.k1=2";
+    s.run(&format!("search 'What does E-417 stand for?' -k 1 {moved}"));
+    s.run(&format!("build {moved}"));
+    let measured = s.prepare(&format!("measure {moved}"));
+    assert!(measured.stderr.contains("was chosen on development when scores had another scale"));
+    s.say("chosen anew, with the record of what it was chosen under");
+    s.prepare(&format!("{choose} {moved}"));
+    s.run(&format!("search 'What does E-417 stand for?' -k 1 {moved}"));
+    let ledger = s.read("evals/atlas-bikes/ledger.jsonl");
+    let last = ledger.lines().last().unwrap();
+    assert!(last.contains("\"search.alpha\":\"0.4\"") && last.contains("\"model\":"), "{last}");
+}

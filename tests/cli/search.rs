@@ -36,6 +36,72 @@ fn search_explain() {
 }
 
 #[test]
+fn search_with_synonyms() {
+    let mut s = session!();
+    s.copy("corpus/distributor", "corpus/distributor");
+    s.copy("evals/distributor", "evals/distributor");
+    s.write(
+        "corpus/distributor/synonyms.txt",
+        "# Words of our customers.\nRMA => return authorisation number\nVAR, value added reseller\n",
+    );
+    let ask = "search 'How long is an RMA good for?' --project corpus/distributor -k 1 --explain --mode lexical";
+    s.run(ask);
+    s.run(&format!("{ask} --setting search.synonyms=synonyms.txt"));
+    s.run(&format!(
+        "{ask} --setting search.synonyms=synonyms.txt --setting search.synonym_weight=0"
+    ));
+}
+
+#[test]
+fn other_synonyms_are_another_receipt() {
+    let mut s = session!();
+    s.bikes();
+    let mut receipt = |rules: &str| {
+        s.write("words.txt", rules);
+        let line = "measure --format json --setting search.synonyms=words.txt";
+        let found = s.run_json(line);
+        found["receipt"]["id"].clone()
+    };
+    let first = receipt("guarantee, warranty\n");
+    assert_eq!(first, receipt("guarantee, warranty\n"));
+    assert_ne!(first, receipt("guarantee => warranty\n"));
+}
+
+#[test]
+fn search_with_another_choice_of_blocks() {
+    let mut s = session!();
+    s.bikes();
+    s.write(
+        "corpus/atlas-bikes/copy.md",
+        s.read("corpus/atlas-bikes/err-c3.md").replace("id: ERR-C3", "id: ERR-C3-COPY"),
+    );
+    s.prepare("build");
+    let ask = "search 'What does E-417 stand for?' -k 2 --min-score 0";
+    s.run(ask);
+    s.run(&format!("{ask} --setting search.duplicates=0.9"));
+    s.run(&format!(
+        "{ask} --setting search.duplicates=0.9 --setting search.neighbours=1 --explain"
+    ));
+    s.run(&format!("{ask} --setting search.per_document=1 --setting search.diversity=0.2"));
+    let line = format!(
+        "{ask} --setting search.duplicates=0.9 --setting search.neighbours=1 --format json"
+    );
+    let found = s.run_json(&line);
+    assert!(found["hits"][0]["same_as"].is_array() && found["hits"][1]["joined_to"].is_string());
+}
+
+#[test]
+fn search_with_cues() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    let ask = "search 'battery warranty of the C-3 under the 2026 policy' -k 3 --min-score 0 --explain --mode lexical";
+    s.run(ask);
+    s.edit("atlas.toml", "[search]\n", "[search]\ncues = [\"product\", \"effective_from\"]\n");
+    s.run(ask);
+}
+
+#[test]
 fn search_by_mode() {
     let mut s = session!();
     s.bikes();

@@ -1,18 +1,35 @@
 //! Random questions, and the comparison of an answer with the twin's.
 
-use std::sync::Arc;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
 
 use atlas::access::Scope;
 use atlas::corpus::Corpus;
 use atlas::eval::twin::{Twin, difference};
 use atlas::index::{Filter, Index};
-use atlas::lexical::{Bm25, Query};
+use atlas::lexical::Bm25;
 use atlas::search::{
-    DensePath, Fusion, Mode, Outcome, Request, Retriever as _, Searcher, Settings,
+    DensePath, Fusion, Mode, Outcome, Request, Retriever as _, Searcher, Settings, Synonyms,
 };
 
 use super::random::Random;
 use super::world::{ABSENT, ACCOUNTS, CLASSES, DAYS, RARE, REGIONS, STOP_WORDS, WORDS};
+
+/// Words of the corpora that stand for one another, for half of the searches.
+static SYNONYMS: LazyLock<Synonyms> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    for pair in WORDS.chunks(3) {
+        writeln!(text, "{} => {}", pair[0], pair[1..].join(" ")).unwrap();
+    }
+    writeln!(text, "{}", WORDS[..4].join(", ")).unwrap();
+    fs::write(folder.path().join("synonyms.txt"), text).unwrap();
+    let mut synonyms = Synonyms::from(PathBuf::from("synonyms.txt"));
+    synonyms.read(folder.path()).unwrap();
+    synonyms
+});
 
 /// Everything of a case but who asks.
 #[derive(Debug)]
@@ -66,6 +83,14 @@ impl Ask {
                 Bm25 { k1: 2.0, b: 1.0 },
             ]),
             dense: random.pick(&[DensePath::Auto, DensePath::Exact]),
+            synonyms: random.pick(&[&Synonyms::default(), &SYNONYMS]).clone(),
+            synonym_weight: random.pick(&[0.5, 1.0]),
+            duplicates: random.pick(&[0.0, 0.0, 0.6, 1.0]),
+            diversity: random.pick(&[0.0, 0.0, 0.3, 1.0]),
+            per_document: random.pick(&[0, 0, 1, 2]),
+            neighbours: random.pick(&[0, 0, 1, 3]),
+            cues: random.some(&["product", "account", "region", "effective_from", "title"], 30),
+            cue_weight: random.pick(&[0.1, 1.0]),
             ..Settings::default()
         }
     }
@@ -113,17 +138,22 @@ impl Ask {
 
     /// What else is shown of an answer: references, text and titles, and the words behind each score.
     pub fn shown(&self, index: &Index, scope: &Scope, outcome: &Outcome) -> Vec<String> {
-        let query = Query::new(index.analyzer().question(&self.question));
         let passages = index.passages();
         let show = |hit: &atlas::search::ContextBlock| {
             let (row, tokens) = (hit.row, hit.tokens);
             let (score, reference) = (hit.score.to_bits(), passages.reference(row).unwrap());
             let block = passages.block(hit.block).unwrap();
             let (text, sections) = (passages.block_text(&block), passages.sections(&block));
-            let words = index.lexical().explain(&query, scope, self.settings.bm25, row).unwrap();
-            format!("{reference} {score:x} {tokens} {text:?} {sections:?} {words:?}")
+            let words =
+                index.lexical().explain(&outcome.query, scope, self.settings.bm25, row).unwrap();
+            let joined = hit.joined_to.map(|block| passages.block_reference(block).unwrap());
+            format!("{reference} {score:x} {tokens} {text:?} {sections:?} {words:?} {joined:?}")
         };
-        outcome.context.iter().map(show).collect()
+        let same = outcome.same.iter().map(|(row, hit)| {
+            let [row, hit] = [row, hit].map(|row| passages.reference(*row).unwrap());
+            format!("{row} says the same as {hit}")
+        });
+        outcome.context.iter().map(show).chain(same).collect()
     }
 
     /// The first difference between what is got in `scope` of the whole index and from the twin.
