@@ -15,11 +15,11 @@ use atlas::search::{
 };
 
 use super::random::Random;
-use super::world::{ABSENT, ACCOUNTS, CLASSES, DAYS, RARE, REGIONS, STOP_WORDS, WORDS};
+use super::world::{ABSENT, ACCOUNTS, CLASSES, DAYS, RARE, REGIONS, STOP_WORDS, WORDS, folder};
 
 /// Words of the corpora that stand for one another, for half of the searches.
 static SYNONYMS: LazyLock<Synonyms> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let mut text = String::new();
     for pair in WORDS.chunks(3) {
         writeln!(text, "{} => {}", pair[0], pair[1..].join(" ")).unwrap();
