@@ -63,6 +63,8 @@ mod usage;
 #[cfg(unix)]
 #[path = "cli/watch.rs"]
 mod watch;
+#[path = "cli/worklist.rs"]
+mod worklist;
 
 use std::fs;
 use std::path::Path;

@@ -57,6 +57,10 @@ pub struct Answer {
     pub citations: Vec<Citation>,
     /// The quotes that the text is made of, in order; empty when it was not quoted.
     pub quotes: Vec<Quote>,
+    /// The blocks that it was made from, best first, where that was recorded with it; `None` is the
+    /// context that it was asked with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Vec<String>>,
 }
 
 /// A source that an answer names.

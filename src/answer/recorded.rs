@@ -1,7 +1,8 @@
-//! Answers that another system gave, one JSON object a line.
+//! Answers that another system gave, one JSON object a line; `context` may be left out.
 //!
 //! ```text
-//! {"id": "ret-001", "answer": "Within 30 days of delivery.", "citations": ["POL-RETURNS-2"]}
+//! {"id": "ret-001", "answer": "Within 30 days of delivery.", "citations": ["POL-RETURNS-2"],
+//!  "context": ["POL-RETURNS-2", "POL-RETURNS-3"]}
 //! ```
 
 use std::collections::BTreeMap;
@@ -27,6 +28,10 @@ pub struct Record {
     /// The blocks or documents that it names as its sources. What was merely retrieved is none.
     #[serde(default)]
     pub citations: Vec<String>,
+    /// The blocks that were its context, best first, where the system tells: then citations, claims and
+    /// evidence are judged by it, and by what the engine here brings where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Vec<String>>,
 }
 
 /// A file of recorded answers.
@@ -75,7 +80,23 @@ impl Recorded {
                     }
                 }
             }
-            let answer = Answer { text: record.answer, citations, ..Answer::default() };
+            let mut context = record.context.as_ref().map(|names| Vec::with_capacity(names.len()));
+            for name in record.context.iter().flatten() {
+                match cited(index, name)?.filter(|own| own.reference != own.document) {
+                    Some(block) => {
+                        if let Some(context) =
+                            context.as_mut().filter(|own| !own.contains(&block.reference))
+                        {
+                            context.push(block.reference);
+                        }
+                    }
+                    None => {
+                        let problem = format!("`{name}`, of its context, is no block of the index");
+                        return fault(problem, "name blocks by reference, as in `WARR-R2-2`");
+                    }
+                }
+            }
+            let answer = Answer { text: record.answer, citations, context, ..Answer::default() };
             answers.insert(record.id, answer);
         }
         if answers.is_empty() {

@@ -58,7 +58,10 @@ pub fn run(args: &AdoptionArgs, global: &Global, out: &mut Output) -> Result<Exi
     let target = targets.as_ref().and_then(|targets| targets.get("adoption"));
     let judged = target.map(|target| {
         let (value, verdict, why) = judge(target, &table);
-        (target, value, verdict, why)
+        match made_up(&log) {
+            Some(why) => (target, value, Verdict::NotMeasured, Some(why)),
+            None => (target, value, verdict, why),
+        }
     });
     let exit = match judged {
         Some((_, _, Verdict::Missed | Verdict::GateFailed, _)) => Exit::Failed,
@@ -101,14 +104,16 @@ pub fn log(project: &Project, named: Option<&Path>) -> Result<(PathBuf, Log)> {
     Ok((path, log))
 }
 
+/// Why a log that was made up measures nothing, however it was named.
+pub fn made_up(log: &Log) -> Option<String> {
+    log.is_synthetic()
+        .then(|| "this log was made up: sample data, and no evidence of any system".to_owned())
+}
+
 /// What is to be said of a log.
 pub fn remarks(log: &Log) -> Vec<String> {
     let mut remarks = Vec::new();
-    if log.is_synthetic() {
-        remarks.push(
-            "this log was made up; it shows the form and says nothing of any system".to_owned(),
-        );
-    }
+    remarks.extend(made_up(log));
     if let Some(first) = log.unreadable.first() {
         let n = counted(log.unreadable.len(), "line");
         remarks.push(format!("{n} of the log could not be read, the first of them line {first}"));

@@ -8,15 +8,17 @@ use atlas::error::Result;
 use atlas::eval::check::{CheckReport, Checker};
 use atlas::eval::claims::ClaimJudge;
 use atlas::eval::expectations::{self, Expectations};
+use atlas::eval::labels;
 use atlas::eval::ladder::Rung;
 use atlas::eval::ratings::Answer;
 use atlas::eval::scorecard::{Row, Work, share};
 use atlas::eval::targets::Target;
 use atlas::project::Project;
-use atlas::report;
+use atlas::report::{self, stale_line};
 use atlas::search::Searcher;
 
 use super::build;
+use super::output::note;
 
 /// The answers of a project's own answerer, checked.
 pub struct Answered {
@@ -35,8 +37,11 @@ pub fn answered(project: &Project) -> Result<Option<Answered>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let set = Expectations::read(&path)?;
+    let mut set = Expectations::read(&path)?;
     let index = Arc::new(build::ensure(project)?);
+    if let Some(stale) = stale_line(&labels::resolve_cases(&index, &mut set, false)?, false) {
+        note(&stale);
+    }
     let searcher = Searcher::new(Arc::clone(&index), project.file.search.clone())?;
     let answerer = Extractive::new(Arc::clone(&index), project.file.answer.clone())?;
     let judge = ClaimJudge::new(Arc::clone(&index));

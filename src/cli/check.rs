@@ -5,19 +5,22 @@ use std::sync::Arc;
 
 use atlas::answer::{Answerer, Extractive, Recorded};
 use atlas::error::{Error, Result, nearest};
+use atlas::eval::check::compare::{self, Comparison};
 use atlas::eval::check::{CheckReport, Checker};
 use atlas::eval::claims::ClaimJudge;
 use atlas::eval::expectations::{Case, Expectations};
-use atlas::eval::units;
+use atlas::eval::forbid::{Proposed, forbid};
+use atlas::eval::{labels, units};
 use atlas::index::Index;
 use atlas::project::Project;
-use atlas::report::{check_text, counted};
-use atlas::search::Searcher;
+use atlas::report::{Receipt, check_compare_text, check_text, counted, stale_line};
+use atlas::search::{Mode, Searcher};
 use clap::Args;
+use serde_json::json;
 
 use super::measure::take_subset;
 use super::output::{Output, note};
-use super::{Exit, Format, Global, build, endpoint, project};
+use super::{Exit, Format, Global, build, endpoint, latency, project};
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -41,13 +44,29 @@ pub struct CheckArgs {
     /// Only the documents that this file lists, as in `measure`
     #[arg(long, value_name = "FILE")]
     subset: Option<PathBuf>,
-    /// The least coverage, 0 to 1; missed, the exit code is 1 [default: coverage.at_least of
-    /// targets.toml in `evals`, or none]
+    /// The least coverage, 0 to 1; missed, the exit code is 1 [default: that of [coverage] in the
+    /// targets, where its sample is of this project]
     #[arg(long, value_name = "SHARE")]
     target: Option<f64>,
+    /// The targets, which then hold for this set [default: targets.toml of `evals`]
+    #[arg(long, value_name = "FILE", conflicts_with = "target")]
+    targets: Option<PathBuf>,
+    /// Compare with a check that `--format json` wrote
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+    /// Compare even if the corpus or the set of cases is another than then
+    #[arg(long, requires = "compare")]
+    across: bool,
+    /// Print what changed and nothing else
+    #[arg(long, requires = "compare")]
+    quiet: bool,
     /// Show every answer, and where every piece of evidence stood
     #[arg(long)]
     show: bool,
+    /// Offer strings for `must_not_contain`: quantities and codes like the right ones that arrived in
+    /// other blocks
+    #[arg(long)]
+    forbid: bool,
 }
 
 /// Checks the answers to a set.
@@ -61,6 +80,10 @@ pub fn run(args: &CheckArgs, global: &Global, out: &mut Output) -> Result<Exit> 
     let mut set = Expectations::read(&path)?;
     known_askers(&set, &project)?;
     let index = Arc::new(build::ensure(&project)?);
+    let labels = labels::resolve_cases(&index, &mut set, args.subset.is_some())?;
+    if let Some(stale) = stale_line(&labels, false) {
+        note(&stale);
+    }
     let left_out = if args.subset.is_some() {
         keep_answerable(&mut set, &index)?
     } else {
@@ -82,11 +105,82 @@ pub fn run(args: &CheckArgs, global: &Global, out: &mut Output) -> Result<Exit> 
     };
     let scope_of = |case: &Case| project.scope(&index, case.asker.as_deref());
     let report = checker.run(&set, left_out, &scope_of)?;
+    let sets = vec![(report.set.clone(), report.set_hash.clone())];
+    let settings = &project.file.search;
+    let receipt =
+        Receipt::new(index.manifest(), sets, Mode::default(), settings, project.access_id())
+            .with_answers(&report.answerer, &report.judge);
+    let compared = match &args.compare {
+        Some(path) => Some(compared(path, args, &report, &receipt)?),
+        None => None,
+    };
+    let proposed = if args.forbid { forbid(&index, &set, &report)? } else { Vec::new() };
     match global.format {
-        Format::Json => out.json(&serde_json::to_value(&report).unwrap_or_default()),
-        Format::Text => out.text(check_text(&report, args.show)),
+        Format::Json => {
+            let mut whole = serde_json::to_value(&report).unwrap_or_default();
+            if let Some(whole) = whole.as_object_mut() {
+                whole.insert("receipt".to_owned(), json!(receipt));
+                if args.forbid {
+                    whole.insert("forbid".to_owned(), json!(proposed));
+                }
+                whole.extend(compared.map(|compared| ("comparison".to_owned(), json!(compared))));
+            }
+            out.json(&whole);
+        }
+        Format::Text => {
+            if !args.quiet {
+                out.text(check_text(&report, args.show));
+                out.line(format!("receipt     {}", receipt.id.get(..12).unwrap_or(&receipt.id)));
+            }
+            if args.forbid {
+                out.line("");
+                forbidden(&proposed, out);
+            }
+            if let Some(compared) = &compared {
+                if !args.quiet {
+                    out.line("");
+                }
+                out.text(check_compare_text(compared, &receipt));
+            }
+        }
     }
     Ok(exit(&report))
+}
+
+/// Strings that may be forbidden, a line a case.
+fn forbidden(proposed: &[Proposed], out: &mut Output) {
+    let n = counted(proposed.len(), "string");
+    out.line(format!(
+        "forbid      {n} of other blocks, for a person to accept into must_not_contain"
+    ));
+    for one in proposed {
+        let Proposed { case, string, block, place } = one;
+        out.line(format!("  {case}  \u{201c}{string}\u{201d}  {block}, at {place}"));
+    }
+}
+
+/// Compares with what was recorded; refuses other ground unless that is asked for.
+fn compared(
+    path: &Path,
+    args: &CheckArgs,
+    report: &CheckReport,
+    receipt: &Receipt,
+) -> Result<Comparison> {
+    let now = compare::Receipt {
+        corpus: &receipt.corpus,
+        mode: json!(receipt.mode),
+        settings: json!(receipt.settings),
+        answers: Some((&report.answerer, &report.judge)),
+    };
+    let compared = compare::compare(&compare::read(path)?, report, &now);
+    if (compared.other_corpus || compared.other_set) && !args.across {
+        let what = if compared.other_corpus { "corpus" } else { "set of cases" };
+        let problem = format!("it was made on another {what}");
+        let help =
+            "check both on the same, or compare `--across` and read the difference as one of both";
+        return Err(Error::input(path, None, problem, help));
+    }
+    Ok(compared)
 }
 
 /// 1 when the target is missed or something passed that is marked as failing.
@@ -146,17 +240,27 @@ fn target(args: &CheckArgs, project: &Project) -> Result<Option<f64>> {
         }
         return Ok(Some(target));
     }
-    let path = project.evals.join("targets.toml");
-    if !path.is_file() || args.evidence {
+    if args.evidence {
         return Ok(None);
     }
-    let text =
-        std::fs::read_to_string(&path).map_err(|e| Error::reading("reading targets", &path, e))?;
-    let table: toml::Table = text.parse().map_err(|fault: toml::de::Error| {
-        Error::input(&path, None, format!("it is not TOML: {}", fault.message()), "")
-    })?;
-    let at_least = table.get("coverage").and_then(|row| row.get("at_least"));
-    Ok(at_least.and_then(toml::Value::as_float))
+    let Some(targets) = latency::targets(project, args.targets.as_deref())? else {
+        return Ok(None);
+    };
+    let Some(coverage) = targets.get("coverage") else { return Ok(None) };
+    let folder = |path: PathBuf| path.canonicalize().unwrap_or(path);
+    if let Some(elsewhere) = coverage.project.as_ref().filter(|_| args.targets.is_none())
+        && folder(project.folder.join(elsewhere)) != folder(project.folder.clone())
+    {
+        note(&format!(
+            "no target is judged: the sample of [coverage] is {}; `atlas scorecard` judges it, and \
+             `atlas check --project {}` shows its answers",
+            coverage.sample,
+            elsewhere.display()
+        ));
+        return Ok(None);
+    }
+    let limit = coverage.thresholds.iter().find(|limit| limit.key == "at_least");
+    Ok(limit.map(|limit| limit.limit))
 }
 
 /// Refuses cases by an asker whom nobody knows.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use atlas::corpus::Date;
 use atlas::error::{Error, Result};
-use atlas::eval::drift::{Between, Change, Side};
+use atlas::eval::drift::{Between, Change, Side, Size};
 use atlas::eval::questions::QuestionSet;
 use atlas::eval::usage::{self, Requested};
 use atlas::report::counted;
@@ -139,6 +139,17 @@ pub fn between_text(found: &Between, show_questions: bool, out: &mut Output) {
             scores.verdict.words()
         ));
     }
+    for change in &found.stages {
+        out.line(format!(
+            "  {:24}  {} to {}; mean {:+.3}, p {:.3}: {}",
+            change.name,
+            side(&change.before),
+            side(&change.after),
+            change.value,
+            change.p,
+            change.verdict.words()
+        ));
+    }
     let ids = |ids: &[String]| {
         let names = if show_questions && !ids.is_empty() {
             format!(": {}", ids.join(", "))
@@ -148,6 +159,15 @@ pub fn between_text(found: &Between, show_questions: bool, out: &mut Output) {
         format!("{}{names}", counted(ids.len(), "question"))
     };
     out.line(format!("  empty        {} to {}", found.empty.0, found.empty.1));
+    if let (Some(before), now) = found.size {
+        let of = |size: Size| {
+            let Size { documents, blocks, passages } = size;
+            format!("{documents} documents, {blocks} blocks, {passages} passages")
+        };
+        let grown = (now.passages as f64 / before.passages.max(1) as f64 - 1.0) * 100.0;
+        let same = if before == now { "the same".to_owned() } else { of(now) };
+        out.line(format!("  index size   {} to {same} ({grown:+.1} % passages)", of(before)));
+    }
     out.line(format!("  first block  another for {}", ids(&found.other_first)));
     out.line(format!(
         "  unjudged     {} of {} are new and judged by nobody",

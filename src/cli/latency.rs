@@ -97,15 +97,24 @@ pub fn run(args: &LatencyArgs, global: &Global, out: &mut Output) -> Result<Exit
     check(args)?;
     let targets = targets(&project, args.targets.as_deref())?;
     let before = recorded(&args.compare)?;
+    let mut sample = false;
     let (timed, ground, remarks) = match &args.log {
-        Some(path) => logged(path)?,
+        Some(path) => {
+            let logged = logged(path)?;
+            sample = logged.made_up;
+            (logged.run, logged.ground, logged.remarks)
+        }
         None => {
             let index = build::ensure(&project)?;
             let ground = ground(&project, args, &index)?;
             (replay(&project, args, index)?, ground, Vec::new())
         }
     };
-    let report = report(&timed, ground, remarks, targets.as_ref(), before.as_ref());
+    let mut report = report(&timed, ground, remarks, targets.as_ref(), before.as_ref());
+    if sample {
+        // Numbers that were made up are shown, and hold no limit.
+        report.targets.iter_mut().for_each(|judged| judged.verdict = Verdict::NotMeasured);
+    }
     match global.format {
         Format::Json => out.json(&latency_json(&report)),
         Format::Text => out.text(latency_text(&report)),
@@ -156,8 +165,18 @@ fn recorded(paths: &[PathBuf]) -> Result<Option<Recorded>> {
     Ok(all)
 }
 
-/// The requests of a usage log, what they are of, and what is to be said of the log.
-pub fn logged(path: &Path) -> Result<(Run, String, Vec<String>)> {
+/// The requests of a usage log.
+struct Logged {
+    run: Run,
+    /// What they are of.
+    ground: String,
+    /// What is to be said of the log.
+    remarks: Vec<String>,
+    /// Whether it was made up.
+    made_up: bool,
+}
+
+fn logged(path: &Path) -> Result<Logged> {
     let log = Log::read(path)?;
     let mut indexes: Vec<&str> = log.entries.iter().map(|entry| entry.index.as_str()).collect();
     indexes.sort_unstable();
@@ -166,7 +185,12 @@ pub fn logged(path: &Path) -> Result<(Run, String, Vec<String>)> {
         [one] => format!("usage log, index {}", one.get(..12).unwrap_or(one)),
         many => format!("usage log, {}", counted(many.len(), "index").replace("indexs", "indexes")),
     };
-    Ok((latency::from_log(&log), ground, remarks(&log)))
+    Ok(Logged {
+        run: latency::from_log(&log),
+        ground,
+        remarks: remarks(&log),
+        made_up: log.is_synthetic(),
+    })
 }
 
 /// What the numbers depend on: those of equal grounds can be compared.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atlas::error::{Error, Result};
-use atlas::eval::compare::{self, Comparison};
-use atlas::eval::drift::{between, recorded, seen};
+use atlas::eval::compare::{self, Comparison, Declared};
+use atlas::eval::drift::{self as drift_of, Between, between, recorded};
 use atlas::eval::labels;
 use atlas::eval::ledger::{self, Entry};
 use atlas::eval::measurement::{Measured, Measurement, Options, keep_readable, measure};
@@ -26,7 +26,7 @@ use serde_json::json;
 use super::exports::Exports;
 use super::output::{Output, note, one_line, today, width};
 use super::search::ModeArg;
-use super::{Exit, Format, Global, build, drift, filters, project, sweep};
+use super::{Exit, Format, Global, build, drift, filters, latency, project, sweep};
 
 /// Arguments of `measure`.
 #[derive(Debug, Args)]
@@ -79,6 +79,9 @@ pub struct MeasureArgs {
     /// Compare even if the corpus or the question set is another than then
     #[arg(long, requires = "compare")]
     across: bool,
+    /// Print what changed and nothing else
+    #[arg(long, requires = "compare")]
+    quiet: bool,
     /// Measure nothing: write into the question set which text each label was made on, where that is
     /// not recorded yet
     #[arg(long, conflicts_with_all = ["sweep", "compare", "subset"])]
@@ -185,20 +188,40 @@ pub fn run(args: &MeasureArgs, global: &Global, out: &mut Output) -> Result<Exit
         receipt,
         sets: vec![measured],
     };
+    let drifted = match &args.compare {
+        Some(path) => drifted(path, &set, &report)?,
+        None => None,
+    };
     match global.format {
-        Format::Json => out.json(&measure_json(&report)),
+        Format::Json => {
+            let mut whole = measure_json(&report);
+            if let (Some(whole), Some(compared)) = (whole.as_object_mut(), &compared) {
+                whole.insert("comparison".to_owned(), json!(compared));
+                whole.insert("drift".to_owned(), json!(drifted));
+            }
+            out.json(&whole);
+        }
         Format::Text => {
             let columns = width();
             let shown = Shown { questions: !args.summary, noise: args.noise, columns };
-            out.text(measure_text(&report, shown));
+            if !args.quiet {
+                out.text(measure_text(&report, shown));
+            }
             if let Some(look) = look {
                 out.text(folded(&look, columns));
             }
             if let Some(compared) = &compared {
-                out.line("");
+                if !args.quiet {
+                    out.line("");
+                }
                 let questions = report.show_questions;
                 out.text(compare_text(compared, &report.receipt, questions, columns));
-                between_text(args, &set, &report, out)?;
+                if let Some(drifted) = &drifted {
+                    drift::between_text(drifted, questions, out);
+                }
+            }
+            if args.quiet {
+                return Ok(Exit::Done);
             }
             out.line("");
             out.text(timing_text(&report.sets[0], columns));
@@ -222,9 +245,9 @@ fn compared(
         corpus: &receipt.corpus,
         mode: json!(receipt.mode),
         settings: json!(receipt.settings),
+        answers: None,
     };
-    let primary = primary(project)?;
-    let compared = compare::compare(&compare::read(path)?, measured, &now, &primary)?;
+    let compared = compare::compare(&compare::read(path)?, measured, &now, &declared(project)?)?;
     if (compared.other_corpus || compared.other_set) && !args.across {
         let what = if compared.other_corpus { "corpus" } else { "question set" };
         let problem = format!("it was measured on another {what}");
@@ -234,25 +257,13 @@ fn compared(
     Ok(compared)
 }
 
-/// The measure that `targets.toml` names as primary; recall without one.
-fn primary(project: &Project) -> Result<String> {
-    #[derive(Deserialize)]
-    struct Targets {
-        primary_measure: Option<String>,
-    }
-    let path = project.evals.join("targets.toml");
-    if !path.is_file() {
-        return Ok(compare::PRIMARY.to_owned());
-    }
-    let text = std::fs::read_to_string(&path).map_err(|e| Error::io("reading", &path, e))?;
-    let targets: Targets = toml::from_str(&text)
-        .map_err(|e| Error::input(&path, None, e.message().to_owned(), "mend the file"))?;
-    let primary = targets.primary_measure.unwrap_or_else(|| compare::PRIMARY.to_owned());
-    if !["hit", "recall", "precision"].contains(&primary.as_str()) {
-        let expected = "hit, recall or precision";
-        return Err(Error::invalid("primary_measure of targets.toml", primary, expected));
-    }
-    Ok(primary)
+/// The measures that `targets.toml` declares; recall alone without one.
+pub(super) fn declared(project: &Project) -> Result<Declared> {
+    let targets = latency::targets(project, None)?;
+    Ok(targets.map_or_else(Declared::default, |targets| Declared {
+        primary: targets.primary_measure,
+        secondary: targets.secondary_measures,
+    }))
 }
 
 /// Writes a look at held-out questions into the ledger, once for each receipt, and says what all of
@@ -319,21 +330,15 @@ fn look(
     Ok(said)
 }
 
-/// How scores have drifted since the measurement that is compared with.
-fn between_text(
-    args: &MeasureArgs,
-    set: &QuestionSet,
-    report: &MeasureReport<'_>,
-    out: &mut Output,
-) -> Result<()> {
-    let (Some(path), Some(now)) = (&args.compare, report.sets.first()) else { return Ok(()) };
+/// How scores have drifted since the measurement at `path`.
+fn drifted(path: &Path, set: &QuestionSet, report: &MeasureReport<'_>) -> Result<Option<Between>> {
+    let Some(now) = report.sets.first() else { return Ok(None) };
     let judged = |id: &str, block: &str| {
         let asked = set.questions.iter().find(|question| question.id == id);
         asked.is_some_and(|asked| asked.judgments.units().any(|unit| unit == block))
     };
-    let found = between(&recorded(path, &now.set)?, &seen(now), &judged);
-    drift::between_text(&found, report.show_questions, out);
-    Ok(())
+    let before = recorded(path, &now.set)?;
+    Ok(Some(between(&before, &drift_of::run(now, report.manifest), &judged)))
 }
 
 /// Refuses questions by an asker whom nobody knows: they would count as misses.

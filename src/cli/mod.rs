@@ -5,6 +5,7 @@ mod answered;
 mod ask;
 mod batch;
 mod build;
+mod build_time;
 mod check;
 mod endpoint;
 mod drift;
@@ -15,6 +16,7 @@ mod history;
 mod init;
 mod labels;
 mod latency;
+mod judge;
 mod judge_calibration;
 mod leakage;
 mod load;
@@ -138,6 +140,8 @@ enum Command {
     History(history::HistoryArgs),
     /// List the questions that a change of the corpus touched, each with the reason
     Review(review::ReviewArgs),
+    /// List the blocks that searches bring and nobody has judged, and take grades
+    Judge(judge::JudgeArgs),
     /// Break the engine on purpose and see which questions notice
     Mutate(mutate::MutateArgs),
     /// Say whether what people ask, and what they get, has changed
@@ -182,6 +186,7 @@ pub fn run() -> ExitCode {
         Command::History(args) => history::run(args, &cli.global, &mut out),
         Command::Promote(args) => promote::run(args, &cli.global, &mut out),
         Command::Review(args) => review::run(args, &cli.global, &mut out),
+        Command::Judge(args) => judge::run(args, &cli.global, &mut out),
         Command::Mutate(args) => mutate::run(args, &cli.global, &mut out),
         Command::Drift(args) => drift::run(args, &cli.global, &mut out),
         Command::Leakage(args) => leakage::run(args, &cli.global, &mut out),

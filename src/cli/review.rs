@@ -172,6 +172,9 @@ fn accept(
                 match &label.state {
                     State::Gone => Some(format!("{} is gone", label.unit)),
                     State::Moved { to } => Some(format!("{} is called {to} now", label.unit)),
+                    State::Split { into } if !into.contains(&label.unit) => {
+                        Some(format!("{} was split into {}", label.unit, into.join(", ")))
+                    }
                     _ => None,
                 }
             });

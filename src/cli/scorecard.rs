@@ -20,6 +20,7 @@ use atlas::report::{
     measure_json, of_leakage, of_questions, of_scorecard, scorecard_json, scorecard_text,
 };
 use atlas::search::{Mode, Searcher};
+use atlas::trace::log::Log;
 use clap::Args;
 
 use super::adoption::{end, log, of_target, remarks};
@@ -27,7 +28,7 @@ use super::answered::{Answered, answered};
 use super::output::{Output, note, today};
 use super::page::{self, Shown};
 use super::usage::key;
-use super::{Exit, Format, Global, build, latency, project};
+use super::{Exit, Format, Global, build, build_time, latency, project};
 
 /// Arguments of `scorecard`.
 #[derive(Debug, Args)]
@@ -119,6 +120,7 @@ pub fn run(args: &ScorecardArgs, global: &Global, out: &mut Output) -> Result<Ex
     let mut times_of = None;
     let mut people = None;
     let mut checked = None;
+    let mut built = None;
     let own = &measured.project;
     for target in &targets.rows {
         match target.name {
@@ -146,7 +148,10 @@ pub fn run(args: &ScorecardArgs, global: &Global, out: &mut Output) -> Result<Ex
                 Some(checked) => checked.groundedness(target),
                 None => Row::not_measured(target, 0, "no answers were checked"),
             }),
-            // A build is timed by building: `atlas build --full`.
+            "build" | "rebuild_one_file" => {
+                let project = of_target(own, Some(&targets), target.name)?;
+                rows.push(build_time::row(&project, target, &mut built)?);
+            }
             other => notes
                 .push(format!("[{other}] is not judged here: its source is `{}`", target.source)),
         }
@@ -284,8 +289,7 @@ fn leakage_row(own: &Project, targets: &Targets, target: &Target) -> Result<(Row
     Ok((gate(target, &report), of_leakage(&path, &cases, &report)))
 }
 
-/// Latency of the live system, from its log; a log that was made up measures nothing, unless somebody
-/// names it.
+/// Latency of the live system, from its log; a log that was made up measures nothing.
 fn latency_rows(
     args: &ScorecardArgs,
     own: &Project,
@@ -298,7 +302,7 @@ fn latency_rows(
             "there is no usage log; set `usage_log` in atlas.toml, or name one with `--log FILE`";
         return Ok(Row::all_not_measured(target, why));
     };
-    if let Some(why) = made_up(args, &path, log.is_synthetic()) {
+    if let Some(why) = made_up(&path, &log) {
         return Ok(Row::all_not_measured(target, &why));
     }
     let mut rows = times(target, &judge(target, &latency_of::from_log(&log)));
@@ -308,11 +312,14 @@ fn latency_rows(
     Ok(rows)
 }
 
-/// Why the log at `path` measures nothing.
-fn made_up(args: &ScorecardArgs, path: &Path, synthetic: bool) -> Option<String> {
+/// Why the log at `path` measures nothing, whether somebody named it or it is the sample that ships.
+fn made_up(path: &Path, log: &Log) -> Option<String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    (synthetic && args.log.is_none()).then(|| {
-        format!("there is no usage log; {name} was made up and measures nothing (`--log FILE` reads it all the same)")
+    log.is_synthetic().then(|| {
+        format!(
+            "{name} was made up: sample data, and no evidence of any system; name the log of a live one \
+             with `--log FILE`"
+        )
     })
 }
 
@@ -361,7 +368,7 @@ fn adoption_row(
     let (value, mut verdict, mut why) = adoption_of::judge(target, &table);
     let week = &table.target_week;
     let mut count = value.is_some().then_some((week.members_asking, week.members));
-    if let Some(made_up) = made_up(args, &path, log.is_synthetic()) {
+    if let Some(made_up) = made_up(&path, &log) {
         (verdict, why, count) = (Verdict::NotMeasured, Some(made_up), None);
     }
     let mut row = census(target, count, verdict, why.clone());
@@ -436,7 +443,7 @@ fn write(args: &ScorecardArgs, found: &Found<'_>) -> Result<()> {
                 "a project with expected answers (questions.yaml), which [coverage] names";
             return Err(Error::invalid("--ratings-sheet", path.display(), expected));
         };
-        put(path, ratings::sheet(&checked.sheet()))?;
+        put(path, ratings::sheet_of(&checked.sheet()))?;
     }
     if let Some(path) = &args.junit {
         put(path, junit(found.cases))?;
@@ -468,9 +475,11 @@ fn html_of(args: &ScorecardArgs, found: &Found<'_>) -> Result<String> {
                 corpus: &measured.receipt.corpus,
                 mode: serde_json::json!(measured.receipt.mode),
                 settings: serde_json::json!(measured.receipt.settings),
+                answers: None,
             };
             let before = compare::read(path)?;
-            Some(compare::compare(&before, &measured.measurement, &now, compare::PRIMARY)?)
+            let declared = super::measure::declared(&measured.project)?;
+            Some(compare::compare(&before, &measured.measurement, &now, &declared)?)
         }
         None => None,
     };

@@ -4,17 +4,25 @@
 //! are reported beside them and never turn a failure into a pass. Each case that does not pass is put
 //! on one rung of the [`ladder`](super::ladder).
 
+pub mod compare;
+mod context;
+mod tables;
+
 use serde::Serialize;
+
+use context::Context;
+pub use context::Rival;
+use tables::{abstention, by_kind};
 
 use super::expectations::{Case, Expectations};
 use super::groundedness::{Grounded, Groundedness};
 use super::judge::{Claim, Judge};
-use super::ladder::{Class, ClassCount, Decomposition, Evidence, Rung, follow};
+use super::ladder::{Class, ClassCount, Decomposition, Evidence, Rung, follow, follow_recorded};
 use super::mechanical::{Did, Failure, Fault, judge};
 use super::posterior::chance_of_at_least;
 use super::statistics::{Interval, wilson};
 use crate::access::Scope;
-use crate::answer::{Answer, Answerer, Asked, Refusal, Settings, Source, refusal, sources};
+use crate::answer::{Answer, Answerer, Asked, Refusal, Settings, Source, refusal};
 use crate::error::Result;
 use crate::index::{Filter, Index};
 use crate::search::{self, Request, Retriever};
@@ -84,6 +92,10 @@ pub struct CaseReport {
     pub partial: bool,
     /// Its claims against the sources that it cites; `None` when it makes none.
     pub grounded: Option<Grounded>,
+    /// Blocks of another version or product than the evidence that were in the context.
+    pub rivals: Vec<Rival>,
+    /// Whether the context is one that was recorded with the answer, and not what the engine brought.
+    pub recorded_context: bool,
 }
 
 impl CaseReport {
@@ -214,6 +226,8 @@ pub struct CheckReport {
     pub unexpected_passes: Vec<String>,
     /// Coverage by kind, in order of the names.
     pub by_kind: Vec<Kind>,
+    /// Cases that were judged against a context that was recorded with the answer.
+    pub recorded_contexts: usize,
     /// Cases left out, since their evidence is not among the documents of this run.
     pub left_out: Vec<String>,
 }
@@ -221,8 +235,17 @@ pub struct CheckReport {
 impl CheckReport {
     /// Cases without an answer, in order.
     pub fn not_evaluated(&self) -> Vec<&str> {
-        let missing = self.cases.iter().filter(|case| !case.evaluated());
+        let missing =
+            self.cases.iter().filter(|case| !case.evaluated() && case.should != Should::Evidence);
         missing.map(|case| case.id.as_str()).collect()
+    }
+
+    /// Cases that need no evidence where evidence alone is judged, in order: nothing is found out about
+    /// them.
+    pub fn without_evidence(&self) -> Vec<&str> {
+        let open =
+            self.cases.iter().filter(|case| !case.evaluated() && case.should == Should::Evidence);
+        open.map(|case| case.id.as_str()).collect()
     }
 
     /// Whether all that was demanded held: the target is met, where there is one, and nothing passed
@@ -277,9 +300,22 @@ impl Checker<'_> {
         }
         let request = Request::new(&case.question, self.index.narrow(&scope, &filter)?);
         let outcome = self.retriever.retrieve(&request)?;
-        let context = sources(self.index, &outcome)?;
-        let follow =
-            |group: &Vec<String>| follow(self.index, request.scope(), self.search, &outcome, group);
+        let mut context = Context::of(self.index, &outcome)?;
+        let answer = match self.answerer.filter(|_| !case.expect.evidence_only) {
+            Some(answerer) => {
+                let (outcome, sources) = (&outcome, context.sources.as_slice());
+                let asked = Asked { id: &case.id, request: &request, outcome, sources };
+                Some(answerer.answer(&asked)?)
+            }
+            None => None,
+        };
+        if let Some(names) = answer.iter().flatten().find_map(|answer| answer.context.as_ref()) {
+            context = Context::recorded(self.index, request.scope(), names)?;
+        }
+        let follow = |group: &Vec<String>| match context.is_recorded {
+            true => follow_recorded(self.index, request.scope(), &context.blocks, group),
+            false => follow(self.index, request.scope(), self.search, &outcome, group),
+        };
         let evidence: Result<Vec<Evidence>> = case.supporting.iter().map(follow).collect();
         let evidence = evidence?;
         let mut misleading = Vec::new();
@@ -287,14 +323,8 @@ impl Checker<'_> {
             let found = follow(&vec![unit.clone()])?;
             misleading.extend(found.arrived.map(|_| unit.clone()));
         }
-        let answer = match self.answerer.filter(|_| !case.expect.evidence_only) {
-            Some(answerer) => {
-                let asked =
-                    Asked { id: &case.id, request: &request, outcome: &outcome, sources: &context };
-                Some(answerer.answer(&asked)?)
-            }
-            None => None,
-        };
+        let used = context.rivals(self.index, case, answer.as_ref().and_then(Option::as_ref))?;
+        let Context { sources: context, closed, is_recorded, .. } = context;
         let mut report = CaseReport {
             id: case.id.clone(),
             kinds: case.kinds.clone(),
@@ -318,6 +348,8 @@ impl Checker<'_> {
             rung: None,
             class: None,
             grounded: None,
+            rivals: used.rivals,
+            recorded_context: is_recorded,
         };
         match answer {
             Some(None) => return Ok(report),
@@ -330,6 +362,8 @@ impl Checker<'_> {
                 }
                 report.answer = Some(answer);
             }
+            // Where it is evidence that is judged, a case without any says nothing.
+            None if case.supporting.is_empty() && case.misleading.is_empty() => return Ok(report),
             None => {
                 let lost = report.evidence.iter().filter(|group| group.arrived.is_none());
                 let failure = |group: &Evidence| Failure {
@@ -343,7 +377,10 @@ impl Checker<'_> {
         for unit in misleading {
             report.failures.push(Failure { fault: Fault::Misleading, what: unit, place: None });
         }
-        conclude(&mut report);
+        for block in closed {
+            report.failures.push(Failure { fault: Fault::ClosedContext, what: block, place: None });
+        }
+        conclude(&mut report, used.evidence_is_cited);
         Ok(report)
     }
 
@@ -408,6 +445,7 @@ impl Checker<'_> {
             expected_failures: cases.iter().filter(expected).count(),
             unexpected_passes: surprising.map(|case| case.id.clone()).collect(),
             by_kind: by_kind(&cases),
+            recorded_contexts: cases.iter().filter(|case| case.recorded_context).count(),
             cases,
             left_out,
         })
@@ -423,7 +461,7 @@ const fn should(case: &Case, answered: bool) -> Should {
 }
 
 /// Gives a case its verdict, and its rung when it did not pass.
-fn conclude(report: &mut CaseReport) {
+fn conclude(report: &mut CaseReport, evidence_is_cited: bool) {
     let right = report.failures.is_empty();
     report.verdict = match (right, report.expected_fail.is_some()) {
         (true, false) => Verdict::Passed,
@@ -436,49 +474,15 @@ fn conclude(report: &mut CaseReport) {
     }
     let misled = report.failures.iter().any(|failure| failure.fault == Fault::Misleading);
     let lost = report.evidence.iter().filter_map(|group| group.lost).min();
+    let other = !evidence_is_cited && report.rivals.iter().any(|rival| rival.cited);
     let rung = match (report.should, lost, report.did) {
         (Should::Decline, ..) => Rung::AnsweredAnyway,
         (_, Some(lost), _) => lost,
         (_, None, _) if misled => Rung::Ambiguous,
         (_, None, Some(Did::Declined)) => Rung::Declined,
+        (_, None, _) if other => Rung::WrongVersion,
         (_, None, _) => Rung::Unused,
     };
     report.rung = Some(rung);
     report.class = Some(rung.class());
-}
-
-fn abstention(cases: &[CaseReport]) -> Abstention {
-    let mut table = Abstention::default();
-    for case in cases {
-        match (case.should, case.did) {
-            (Should::Answer, Some(Did::Answered)) => table.answered += 1,
-            (Should::Answer, Some(Did::Declined)) => table.over_refused += 1,
-            (Should::Decline, Some(Did::Declined)) => table.declined += 1,
-            (Should::Decline, Some(Did::Answered)) => table.under_refused += 1,
-            _ => continue,
-        }
-        let has = |fault: Fault| case.failures.iter().any(|failure| failure.fault == fault);
-        table.continued += usize::from(has(Fault::Continued));
-        table.reworded += usize::from(has(Fault::Reworded));
-    }
-    table
-}
-
-fn by_kind(cases: &[CaseReport]) -> Vec<Kind> {
-    let mut names: Vec<&String> = cases.iter().flat_map(|case| &case.kinds).collect();
-    names.sort_unstable();
-    names.dedup();
-    let one = |name: &String| {
-        let own: Vec<&CaseReport> =
-            cases.iter().filter(|case| case.evaluated() && case.kinds.contains(name)).collect();
-        let passed = own.iter().filter(|case| case.passed()).count();
-        let of = |class: Class| own.iter().filter(|case| case.class == Some(class)).count();
-        let classes = Class::ALL.into_iter().map(|class| ClassCount { class, n: of(class) });
-        Kind {
-            kind: name.clone(),
-            share: Share::new(passed, own.len()),
-            classes: classes.filter(|count| count.n > 0).collect(),
-        }
-    };
-    names.into_iter().map(one).collect()
 }

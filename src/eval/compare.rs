@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::bootstrap::{SEED, SignFlip, difference_interval, sign_flip};
-use super::measurement::{Measured, Measurement};
-use super::statistics::Interval;
+use super::measurement::{Measured, Measurement, RANKING_MEASURES};
+use super::statistics::{Interval, holm};
 use crate::error::{Error, Result, complaint};
 
 /// Fewest questions that must change, all one way, for an exact two-sided test to reach 5 %.
@@ -24,13 +24,22 @@ pub struct Recorded {
     sets: Vec<RecordedSet>,
 }
 
+/// What a comparison reads of a receipt that was recorded.
 #[derive(Debug, Deserialize)]
-struct RecordedReceipt {
-    id: String,
-    corpus: String,
-    sets: Vec<(String, String)>,
+pub(super) struct RecordedReceipt {
+    pub(super) id: String,
+    pub(super) corpus: String,
+    pub(super) sets: Vec<(String, String)>,
     mode: serde_json::Value,
     settings: serde_json::Map<String, serde_json::Value>,
+    #[serde(default)]
+    answers: Option<RecordedAnswers>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RecordedAnswers {
+    answerer: String,
+    judge: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,6 +56,8 @@ struct RecordedQuestion {
     precision: Option<f64>,
     rank: Option<f64>,
     supplied: Vec<RecordedBlock>,
+    #[serde(default)]
+    measures: BTreeMap<String, Option<f64>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -55,7 +66,7 @@ struct RecordedBlock {
 }
 
 /// What became of one question.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// Its id.
     pub id: String,
@@ -69,11 +80,86 @@ pub struct Change {
     pub left: Vec<String>,
 }
 
+/// What a measure is to a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The one that decides.
+    Primary,
+    /// Declared beforehand: tested, with Holm's correction over all that are.
+    Secondary,
+    /// Not declared: looked at, and never tested.
+    Exploratory,
+}
+
+/// Which measures a project has declared before it compares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declared {
+    /// The one that decides.
+    pub primary: String,
+    /// Those that are tested beside it.
+    pub secondary: Vec<String>,
+}
+
+impl Default for Declared {
+    fn default() -> Self {
+        Self { primary: PRIMARY.to_owned(), secondary: Vec::new() }
+    }
+}
+
+/// Measures of the context that every comparison shows.
+const SHOWN: [&str; 3] = ["hit", "recall", "precision"];
+
+impl Declared {
+    /// Refuses a measure that no report has.
+    pub fn check(&self) -> Result<()> {
+        let known = || SHOWN.into_iter().chain(RANKING_MEASURES);
+        for (key, name) in std::iter::once(("primary_measure", &self.primary))
+            .chain(self.secondary.iter().map(|name| ("secondary_measures", name)))
+        {
+            if !known().any(|own| own == name) {
+                let expected = known().collect::<Vec<_>>().join(", ");
+                let what = format!("{key} of targets.toml");
+                return Err(Error::invalid(
+                    what,
+                    format!("`{name}`"),
+                    format!("one of {expected}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn role(&self, name: &str) -> Role {
+        match name {
+            _ if name == self.primary => Role::Primary,
+            _ if self.secondary.iter().any(|own| own == name) => Role::Secondary,
+            _ => Role::Exploratory,
+        }
+    }
+
+    /// The measures of a comparison, in order: those always shown, then the others that are declared.
+    fn names(&self) -> Vec<&str> {
+        let declared = std::iter::once(&self.primary).chain(&self.secondary).map(String::as_str);
+        let mut names = SHOWN.to_vec();
+        for name in declared {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
 /// One measure before and now, over the questions that both have.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
     /// The measure.
-    pub name: &'static str,
+    pub name: String,
+    /// What it is to the comparison.
+    pub role: Role,
+    /// Questions that have a value on both sides.
+    pub n: usize,
     /// Its mean before.
     pub before: f64,
     /// Its mean now.
@@ -82,13 +168,15 @@ pub struct Difference {
     pub interval: Option<Interval>,
     /// Questions that have another value now.
     pub changed: usize,
-    /// The exact sign-flip test; only of the primary measure, since of three tests one would come out
-    /// by luck more often than it says.
+    /// The exact sign-flip test, of the primary and of declared measures alone: of many tests one comes
+    /// out by luck more often than it says.
     pub test: Option<SignFlip>,
+    /// The p of a secondary measure, adjusted by Holm's procedure over all of them.
+    pub adjusted: Option<f64>,
 }
 
 /// A comparison.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Comparison {
     /// Questions in both.
     pub questions: usize,
@@ -108,7 +196,7 @@ pub struct Comparison {
     pub gained: Vec<Change>,
     /// Same recall, another rank.
     pub moved: Vec<Change>,
-    /// Hit, recall and precision.
+    /// Hit, recall and precision, and what else is declared.
     pub differences: Vec<Difference>,
     /// Questions that miss now: how many a change could still gain.
     pub failing: usize,
@@ -133,14 +221,15 @@ pub fn read(path: &Path) -> Result<Recorded> {
 /// The measure that is tested when a project names none.
 pub const PRIMARY: &str = "recall";
 
-/// Compares `now`, which has the receipt `receipt`, with what was recorded. `primary` is the measure
-/// that is tested; the others get an interval and no p.
+/// Compares `now`, which has the receipt `receipt`, with what was recorded. The measures `declared` are
+/// tested; the others get an interval and no p.
 pub fn compare(
     before: &Recorded,
     now: &Measurement,
     receipt: &Receipt<'_>,
-    primary: &str,
+    declared: &Declared,
 ) -> Result<Comparison> {
+    declared.check()?;
     let Some(set) = before.sets.iter().find(|set| set.name == now.set) else {
         let names: Vec<&str> = before.sets.iter().map(|set| set.name.as_str()).collect();
         let problem = format!("it measures {}", names.join(", "));
@@ -169,7 +258,8 @@ pub fn compare(
         differences: Vec::new(),
         failing: 0,
     };
-    let mut pairs: [Vec<(f64, f64)>; 3] = Default::default();
+    let names = declared.names();
+    let mut pairs: Vec<Vec<(f64, f64)>> = vec![Vec::new(); names.len()];
     for question in now.scored(None) {
         let old = known.get(question.id.as_str()).filter(|old| old.hit.is_some());
         let Some(old) = old else {
@@ -178,9 +268,8 @@ pub fn compare(
         };
         comparison.questions += 1;
         comparison.failing += usize::from(question.value("hit") != Some(1.0));
-        let values = [("hit", old.hit), ("recall", old.recall), ("precision", old.precision)];
-        for (pairs, (name, old)) in pairs.iter_mut().zip(values) {
-            pairs.push((old.unwrap_or(0.0), question.value(name).unwrap_or(0.0)));
+        for (pairs, name) in pairs.iter_mut().zip(&names) {
+            pairs.extend(old.value(name).zip(question.value(name)));
         }
         let change = change(old, question);
         if change.recall.1 < change.recall.0 {
@@ -196,11 +285,10 @@ pub fn compare(
     );
     let loss = |change: &Change| change.recall.1 - change.recall.0;
     comparison.lost.sort_by(|a, b| loss(a).total_cmp(&loss(b)).then_with(|| a.id.cmp(&b.id)));
-    comparison.differences = ["hit", "recall", "precision"]
-        .into_iter()
-        .zip(&pairs)
-        .map(|(name, pairs)| difference(name, pairs, name == primary))
-        .collect();
+    let each = names.into_iter().zip(&pairs);
+    comparison.differences =
+        each.map(|(name, pairs)| difference(name, pairs, declared.role(name))).collect();
+    correct(&mut comparison.differences);
     Ok(comparison)
 }
 
@@ -213,10 +301,12 @@ pub struct Receipt<'r> {
     pub mode: serde_json::Value,
     /// The pipeline's settings, as a report writes them.
     pub settings: serde_json::Value,
+    /// What answered and what judged; `None` where retrieval alone was measured.
+    pub answers: Option<(&'r str, &'r str)>,
 }
 
 /// The settings that differ, each with its value before and now.
-fn settings_apart(before: &RecordedReceipt, now: &Receipt<'_>) -> Vec<String> {
+pub(super) fn settings_apart(before: &RecordedReceipt, now: &Receipt<'_>) -> Vec<String> {
     let mut apart = Vec::new();
     let mut one = |key: &str, old: &serde_json::Value, new: &serde_json::Value| {
         if old != new {
@@ -226,6 +316,16 @@ fn settings_apart(before: &RecordedReceipt, now: &Receipt<'_>) -> Vec<String> {
     one("mode", &before.mode, &now.mode);
     for (key, old) in &before.settings {
         one(key, old, &now.settings[key.as_str()]);
+    }
+    if let (Some(old), Some((answerer, judge))) = (&before.answers, now.answers) {
+        for (what, old, new) in
+            [("answers by", &old.answerer, answerer), ("judge", &old.judge, judge)]
+        {
+            if old != new {
+                let short = |id: &str| id.chars().take(28).collect::<String>();
+                apart.push(format!("{what} {} -> {}", short(old), short(new)));
+            }
+        }
     }
     apart
 }
@@ -244,16 +344,78 @@ fn change(old: &RecordedQuestion, now: &Measured) -> Change {
     }
 }
 
-fn difference(name: &'static str, pairs: &[(f64, f64)], is_primary: bool) -> Difference {
+impl RecordedQuestion {
+    fn value(&self, name: &str) -> Option<f64> {
+        match name {
+            "hit" => self.hit,
+            "recall" => self.recall,
+            "precision" => self.precision,
+            _ => self.measures.get(name).copied().flatten(),
+        }
+    }
+}
+
+fn difference(name: &str, pairs: &[(f64, f64)], role: Role) -> Difference {
     let n = pairs.len().max(1) as f64;
     let (before, now): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let differences: Vec<f64> = pairs.iter().map(|(before, now)| now - before).collect();
+    let is_tested = role != Role::Exploratory;
     Difference {
-        name,
+        name: name.to_owned(),
+        role,
+        n: pairs.len(),
         before: before.iter().sum::<f64>() / n,
         now: now.iter().sum::<f64>() / n,
         interval: difference_interval(&before, &now, SEED),
         changed: differences.iter().filter(|difference| **difference != 0.0).count(),
-        test: is_primary.then(|| sign_flip(&differences, SEED)).flatten(),
+        test: is_tested.then(|| sign_flip(&differences, SEED)).flatten(),
+        adjusted: None,
+    }
+}
+
+/// Adjusts the p-values of the secondary measures for each other.
+fn correct(differences: &mut [Difference]) {
+    let mut secondary: Vec<&mut Difference> = differences
+        .iter_mut()
+        .filter(|own| own.role == Role::Secondary && own.test.is_some())
+        .collect();
+    let p: Vec<f64> = secondary.iter().filter_map(|own| own.test).map(|test| test.p).collect();
+    for (own, adjusted) in secondary.iter_mut().zip(holm(&p)) {
+        own.adjusted = Some(adjusted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secondary_measures_are_corrected_for_each_other_and_exploratory_ones_have_no_p() {
+        let pairs = |changed: usize| -> Vec<(f64, f64)> {
+            (0..12).map(|at| (0.5, if at < changed { 1.0 } else { 0.5 })).collect()
+        };
+        let mut found = [
+            difference("recall", &pairs(6), Role::Primary),
+            difference("precision", &pairs(6), Role::Secondary),
+            difference("mrr", &pairs(7), Role::Secondary),
+            difference("hit", &pairs(6), Role::Exploratory),
+        ];
+        correct(&mut found);
+        // Six of one direction: 2^-5. Of two, the smaller p is doubled, and the other is no smaller.
+        let p: Vec<Option<f64>> = found.iter().map(|own| own.test.map(|test| test.p)).collect();
+        assert_eq!(p, [Some(0.03125), Some(0.03125), Some(0.015_625), None]);
+        let adjusted: Vec<Option<f64>> = found.iter().map(|own| own.adjusted).collect();
+        assert_eq!(adjusted, [None, Some(0.03125), Some(0.03125), None]);
+    }
+
+    #[test]
+    fn a_measure_that_no_report_has_is_refused() {
+        let declared = |secondary: &str| Declared {
+            secondary: vec![secondary.to_owned()],
+            ..Declared::default()
+        };
+        assert_eq!(declared("mrr").names(), ["hit", "recall", "precision", "mrr"]);
+        let said = declared("presicion").check().unwrap_err().to_string();
+        assert!(said.starts_with("secondary_measures of targets.toml is `presicion`"), "{said}");
     }
 }

@@ -3,16 +3,18 @@
 //! A number that moved may be luck. Every comparison here states its n, its statistic and its p, and an
 //! alert needs enough of both; see [`Verdict`].
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+mod recorded;
+mod stages;
 
-use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+pub use recorded::{AtStage, Run, Seen, Size, recorded, run};
+use stages::stages;
 
 use super::bootstrap::{SEED, SignFlip, sign_flip};
-use super::measurement::Measurement;
-use super::statistics::{Interval, percentile, wilson};
-use crate::error::{Error, Result, complaint};
+use super::statistics::{Interval, holm, percentile, wilson};
 
 /// Requests on each side below which nothing is called drift.
 pub const N_MIN: usize = 30;
@@ -29,9 +31,11 @@ pub struct Change {
     pub before: Side,
     /// After.
     pub after: Side,
-    /// The name of the statistic: `kolmogorov-smirnov D` or `fisher`.
+    /// The name of the statistic: `kolmogorov-smirnov D`, `fisher`, or `sign-flip` where the same
+    /// questions stand on both sides.
     pub statistic: &'static str,
-    /// Its value; the odds of a share are not reported, so it is the difference there.
+    /// Its value; the odds of a share are not reported, so it is the difference there, and the mean
+    /// difference for `sign-flip`.
     pub value: f64,
     /// The two-sided p-value.
     pub p: f64,
@@ -130,20 +134,16 @@ pub fn judge(changes: &mut [Change]) {
     let n = |side: &Side| match side {
         Side::Values { n, .. } | Side::Share { n, .. } => *n,
     };
-    let mut order: Vec<usize> = (0..changes.len())
-        .filter(|at| n(&changes[*at].before).min(n(&changes[*at].after)) >= N_MIN)
-        .collect();
+    let is_small = |change: &Change| n(&change.before).min(n(&change.after)) < N_MIN;
+    let p: Vec<f64> =
+        changes.iter().filter(|change| !is_small(change)).map(|change| change.p).collect();
+    let mut adjusted = holm(&p).into_iter();
     for change in changes.iter_mut() {
-        let small = n(&change.before).min(n(&change.after)) < N_MIN;
-        change.verdict = if small { Verdict::TooFew } else { Verdict::NoDrift };
-    }
-    order.sort_by(|a, b| changes[*a].p.total_cmp(&changes[*b].p));
-    let m = order.len();
-    for (step, at) in order.into_iter().enumerate() {
-        if changes[at].p > ALPHA / (m - step) as f64 {
-            break;
-        }
-        changes[at].verdict = Verdict::Drift;
+        change.verdict = match is_small(change) {
+            true => Verdict::TooFew,
+            false if adjusted.next().is_some_and(|p| p <= ALPHA) => Verdict::Drift,
+            false => Verdict::NoDrift,
+        };
     }
 }
 
@@ -194,71 +194,6 @@ fn fisher((k1, n1): (usize, usize), (k2, n2): (usize, usize)) -> f64 {
     (low..=high).map(chance).filter(|p| *p <= seen * (1.0 + 1e-9)).sum::<f64>().min(1.0)
 }
 
-/// One question of a measurement, as far as drift is concerned.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
-    /// Its id.
-    pub id: String,
-    /// What arrived: reference, score, and whether it is judged.
-    pub supplied: Vec<(String, f64)>,
-    /// Rank of the first relevant block.
-    pub rank: Option<f64>,
-}
-
-/// The questions of a measurement.
-pub fn seen(measured: &Measurement) -> Vec<Seen> {
-    let seen = measured.questions.iter().map(|question| Seen {
-        id: question.id.clone(),
-        supplied: question.supplied.iter().map(|b| (b.reference.clone(), b.score)).collect(),
-        rank: question.value("rank"),
-    });
-    seen.collect()
-}
-
-#[derive(Deserialize)]
-struct File {
-    sets: Vec<RecordedSet>,
-}
-
-#[derive(Deserialize)]
-struct RecordedSet {
-    name: String,
-    per_question: Vec<RecordedQuestion>,
-}
-
-#[derive(Deserialize)]
-struct RecordedQuestion {
-    id: String,
-    rank: Option<f64>,
-    supplied: Vec<RecordedBlock>,
-}
-
-#[derive(Deserialize)]
-struct RecordedBlock {
-    reference: String,
-    score: f64,
-}
-
-/// The questions of the set called `set` in what `measure --format json` wrote to `path`; none where
-/// single questions were not shown.
-pub fn recorded(path: &Path, set: &str) -> Result<Vec<Seen>> {
-    let text =
-        fs::read_to_string(path).map_err(|e| Error::reading("reading measurement", path, e))?;
-    let file: File = serde_json::from_str(&text).map_err(|fault| {
-        let (problem, _) = complaint(&fault.to_string(), "");
-        let help = "write one with `atlas measure --format json > FILE`";
-        let line = Some(fault.line() as u64);
-        Error::input(path, line, format!("it is no measurement: {problem}"), help)
-    })?;
-    let own = file.sets.into_iter().filter(|own| own.name == set);
-    let seen = own.flat_map(|own| own.per_question).map(|question| Seen {
-        id: question.id,
-        supplied: question.supplied.into_iter().map(|b| (b.reference, b.score)).collect(),
-        rank: question.rank,
-    });
-    Ok(seen.collect())
-}
-
 /// What became of the scores of the same questions between two measurements.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Between {
@@ -280,14 +215,22 @@ pub struct Between {
     pub new_unjudged: usize,
     /// Blocks that arrive now.
     pub supplied: usize,
+    /// Stage by stage, how many candidates there were and how they scored.
+    pub stages: Vec<Change>,
+    /// The index before and now; `None` before for a measurement that does not tell.
+    pub size: (Option<Size>, Size),
 }
 
 /// Compares two measurements question by question; `judged` says whether a block is judged for a
 /// question.
-pub fn between(before: &[Seen], after: &[Seen], judged: &dyn Fn(&str, &str) -> bool) -> Between {
-    let known: BTreeMap<&str, &Seen> = before.iter().map(|seen| (seen.id.as_str(), seen)).collect();
-    let pairs: Vec<(&Seen, &Seen)> =
-        after.iter().filter_map(|now| Some((*known.get(now.id.as_str())?, now))).collect();
+pub fn between(before: &Run, after: &Run, judged: &dyn Fn(&str, &str) -> bool) -> Between {
+    let known: BTreeMap<&str, &Seen> =
+        before.questions.iter().map(|seen| (seen.id.as_str(), seen)).collect();
+    let pairs: Vec<(&Seen, &Seen)> = after
+        .questions
+        .iter()
+        .filter_map(|now| Some((*known.get(now.id.as_str())?, now)))
+        .collect();
     let first = |seen: &Seen| seen.supplied.first().map(|(_, score)| *score);
     let side = |of: fn(&(&Seen, &Seen)) -> Seen| -> Vec<Seen> { pairs.iter().map(of).collect() };
     let (old, new) = (side(|pair| pair.0.clone()), side(|pair| pair.1.clone()));
@@ -312,10 +255,13 @@ pub fn between(before: &[Seen], after: &[Seen], judged: &dyn Fn(&str, &str) -> b
         let fresh = new.supplied.iter().filter(|(name, _)| !had.contains(name.as_str()));
         new_unjudged += fresh.filter(|(name, _)| !judged(&new.id, name)).count();
     }
-    let mut scores = distribution("scores of all that arrived", &all(&old), &all(&new));
-    if let Some(change) = &mut scores {
-        judge(std::slice::from_mut(change));
-    }
+    let scores = distribution("scores of all that arrived", &all(&old), &all(&new));
+    // All lines are looked at together, so Holm's procedure goes over all of them.
+    let mut stages = stages(&pairs);
+    let of_stages = stages.len();
+    stages.extend(scores);
+    judge(&mut stages);
+    let scores = stages.split_off(of_stages).pop();
     Between {
         n: pairs.len(),
         first_score: (median(&old), median(&new)),
@@ -331,6 +277,8 @@ pub fn between(before: &[Seen], after: &[Seen], judged: &dyn Fn(&str, &str) -> b
         other_rank: ids(|old, new| old.rank != new.rank),
         new_unjudged,
         supplied: new.iter().map(|seen| seen.supplied.len()).sum(),
+        stages,
+        size: (before.size, after.size.unwrap_or_default()),
     }
 }
 
@@ -377,23 +325,40 @@ mod tests {
         assert_eq!(among[5].verdict, Verdict::NoDrift, "one of six");
     }
 
-    #[test]
-    fn what_changed_between_two_measurements() {
-        let seen = |id: &str, supplied: &[(&str, f64)], rank| Seen {
+    fn seen(id: &str, supplied: &[(&str, f64)], rank: Option<f64>, best: Option<f64>) -> Seen {
+        let stage = best.map(|best| AtStage {
+            name: "lexical".to_owned(),
+            candidates: supplied.len(),
+            best: Some(best),
+            median: None,
+        });
+        Seen {
             id: id.to_owned(),
             supplied: supplied.iter().map(|(name, score)| ((*name).to_owned(), *score)).collect(),
             rank,
+            stages: stage.into_iter().collect(),
+        }
+    }
+
+    #[test]
+    fn what_changed_between_two_measurements() {
+        let size = |passages| Some(Size { documents: 1, blocks: 2, passages });
+        let before = Run {
+            size: size(2),
+            questions: vec![
+                seen("a", &[("A-1", 0.5), ("B-1", 0.2)], Some(1.0), Some(4.0)),
+                seen("b", &[("B-1", 0.4)], Some(1.0), None),
+                seen("gone", &[("C-1", 0.4)], None, Some(1.0)),
+            ],
         };
-        let before = [
-            seen("a", &[("A-1", 0.5), ("B-1", 0.2)], Some(1.0)),
-            seen("b", &[("B-1", 0.4)], Some(1.0)),
-            seen("gone", &[("C-1", 0.4)], None),
-        ];
-        let after = [
-            seen("a", &[("N-1", 0.6), ("A-1", 0.5)], Some(2.0)),
-            seen("b", &[], None),
-            seen("new", &[("C-1", 0.4)], None),
-        ];
+        let after = Run {
+            size: size(3),
+            questions: vec![
+                seen("a", &[("N-1", 0.6), ("A-1", 0.5)], Some(2.0), Some(5.0)),
+                seen("b", &[], None, Some(2.0)),
+                seen("new", &[("C-1", 0.4)], None, Some(1.0)),
+            ],
+        };
         let found = between(&before, &after, &|_, block| block == "A-1");
         assert_eq!((found.n, found.empty, found.new_unjudged, found.supplied), (2, (0, 1), 1, 2));
         assert_eq!(found.other_first, ["a", "b"]);
@@ -401,5 +366,44 @@ mod tests {
         assert_eq!(found.first_score, (Some(0.4), Some(0.6)));
         assert_eq!(found.scores.unwrap().verdict, Verdict::TooFew);
         assert_eq!(found.first_test.unwrap().changed, 2);
+        // Only the question that has the stage on both sides is compared, and the median, which
+        // nobody recorded, is no line.
+        let names: Vec<&str> = found.stages.iter().map(|change| change.name.as_str()).collect();
+        assert_eq!(names, ["lexical: candidates", "lexical: best score"]);
+        assert_eq!(found.stages[1].before, Side::Values { n: 1, median: 4.0 });
+        assert_eq!((found.stages[1].value, found.stages[1].verdict), (1.0, Verdict::TooFew));
+        assert_eq!((found.size.0, found.size.1.passages), (size(2), 3));
+    }
+
+    #[test]
+    fn a_stage_that_moved_is_named_and_the_others_are_not() {
+        // Forty questions, of which every second one moves at random but for the best lexical score.
+        let run = |shift: f64| Run {
+            size: None,
+            questions: (0..40)
+                .map(|at| {
+                    let score = 0.3 + f64::from(at) / 100.0;
+                    let mut seen =
+                        seen(&format!("q{at}"), &[("A-1", score)], None, Some(score + shift));
+                    let wobble = if at % 2 == 0 { shift } else { -shift };
+                    seen.stages.push(AtStage {
+                        name: "dense".to_owned(),
+                        candidates: 5,
+                        best: Some(score + wobble),
+                        median: Some(score),
+                    });
+                    seen
+                })
+                .collect(),
+        };
+        let found = between(&run(0.0), &run(0.1), &|_, _| true);
+        let drifted: Vec<&str> = found
+            .stages
+            .iter()
+            .filter(|change| change.verdict == Verdict::Drift)
+            .map(|change| change.name.as_str())
+            .collect();
+        assert_eq!(drifted, ["lexical: best score"]);
+        assert!(found.stages.iter().all(|change| change.verdict != Verdict::TooFew));
     }
 }

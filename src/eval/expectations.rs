@@ -1,13 +1,15 @@
 //! Expected answers: `questions.yaml`, what is asked with what an answer must and must not say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_saphyr::Spanned;
 
-use crate::error::{Error, Result, complaint, nearest};
+use super::labels::Hashes;
+use super::written::{Entry, OneOrMany, lists, values, yaml};
+use crate::error::{Error, Result, complaint};
 
 /// A file of cases.
 #[derive(Debug, Clone)]
@@ -44,6 +46,8 @@ pub struct Case {
     pub filter: BTreeMap<String, Vec<String>>,
     /// Why the case is known to fail, when it is. It fails the run only when it starts to pass.
     pub expected_fail: Option<String>,
+    /// The hash that each unit had when it was named; empty where none is recorded.
+    pub hashes: Hashes,
     /// The line of its file, from 1.
     pub line: u64,
 }
@@ -116,6 +120,8 @@ struct Written {
     #[serde(default)]
     filter: BTreeMap<String, OneOrMany>,
     expected_fail: Option<String>,
+    #[serde(default)]
+    hashes: Hashes,
     #[serde(default, rename = "notes")]
     _notes: String,
 }
@@ -135,21 +141,8 @@ struct WrittenExpect {
     must_not_contain: Vec<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
-impl OneOrMany {
-    fn into_vec(self) -> Vec<String> {
-        match self {
-            Self::One(one) => vec![one],
-            Self::Many(many) => many,
-        }
-    }
-}
+/// What an entry of the file is called in faults.
+const WORD: &str = "case";
 
 /// Where the form of the file is described.
 const SCHEMA: &str = "the form is described in evals/README.md, \"Expected answers\"";
@@ -165,8 +158,7 @@ impl Expectations {
             }
             _ => Error::reading("reading expected answers", path, e),
         })?;
-        let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
-        let file: File = serde_saphyr::from_str_with_options(&text, options).map_err(|fault| {
+        let file: File = yaml(&text).map_err(|fault| {
             let line = fault.location().map(|place| place.line());
             let (problem, meant) = complaint(&fault.to_string(), "");
             Error::input(path, line, problem, meant.as_deref().unwrap_or(SCHEMA))
@@ -174,12 +166,9 @@ impl Expectations {
         let mut seen: BTreeMap<String, u64> = BTreeMap::new();
         let mut cases = Vec::with_capacity(file.questions.len());
         for spanned in file.questions {
-            let line = spanned.referenced.line();
-            let case = case(path, line, spanned.value, file.kinds.as_deref())?;
-            if let Some(first) = seen.insert(case.id.clone(), line) {
-                let problem = format!("case {} stands here and on line {first}", case.id);
-                return Err(Error::input(path, Some(line), problem, "give each an id of its own"));
-            }
+            let entry = Entry { path, word: WORD, line: spanned.referenced.line() };
+            let case = case(entry, spanned.value, file.kinds.as_deref())?;
+            entry.fresh(&case.id, &mut seen)?;
             cases.push(case);
         }
         if cases.is_empty() {
@@ -191,75 +180,58 @@ impl Expectations {
     }
 
     /// Refuses cases whose evidence, or whose misleading units, are not there: `exists` says whether
-    /// a unit is, and `units` lists those that could have been meant.
+    /// a unit is, and `all` lists those that could have been meant.
     pub fn check(
         &self,
         exists: impl Fn(&str) -> Result<bool>,
-        units: impl FnOnce() -> Result<Vec<String>>,
+        all: impl Fn() -> Result<Vec<String>>,
     ) -> Result<()> {
         for case in &self.cases {
-            for unit in case.supporting.iter().flatten().chain(&case.misleading) {
-                if exists(unit)? {
-                    continue;
-                }
-                let units = units()?;
-                let near = nearest(unit, units.iter().map(String::as_str));
-                let help = near.map_or_else(
-                    || "name a document, block or passage of the corpus".to_owned(),
-                    |near| format!("did you mean `{near}`?"),
-                );
-                let problem = format!("case {} names `{unit}`, which is not in the index", case.id);
-                return Err(Error::input(&self.path, Some(case.line), problem, help));
-            }
+            let entry = Entry { path: &self.path, word: WORD, line: case.line };
+            // A unit with a hash was there once: that it is gone is told as a stale label.
+            let units = case.units().filter(|unit| !case.hashes.contains_key(*unit));
+            entry.exist(&case.id, units, &exists, &all)?;
         }
         Ok(())
     }
 }
 
-fn case(path: &Path, line: u64, written: Written, kinds: Option<&[String]>) -> Result<Case> {
+impl Case {
+    /// The units that it names, as evidence or as misleading.
+    pub fn units(&self) -> impl Iterator<Item = &str> {
+        self.supporting.iter().flatten().chain(&self.misleading).map(String::as_str)
+    }
+}
+
+fn case(entry: Entry<'_>, written: Written, kinds: Option<&[String]>) -> Result<Case> {
     let id = written.id;
-    let fault = |problem: String, help: &str| Err(Error::input(path, Some(line), problem, help));
-    if id.trim().is_empty() || written.question.trim().is_empty() {
-        return fault("a case needs an id and a question".to_owned(), "write both");
-    }
+    entry.named(&id, &written.question, "an id and a question")?;
     let own = written.kind.into_vec();
-    if let Some(unknown) = kinds.and_then(|kinds| own.iter().find(|kind| !kinds.contains(kind))) {
-        let near = nearest(unknown, kinds.unwrap_or_default().iter().map(String::as_str));
-        let help = near.map_or_else(
-            || "add it to `kinds` at the top of the file".to_owned(),
-            |near| format!("did you mean `{near}`?"),
-        );
-        let problem = format!("case {id} has kind `{unknown}`, which `kinds` does not list");
-        return fault(problem, &help);
-    }
+    entry.kinds(&id, &own, kinds)?;
     let expect = Expect {
         abstains: written.expect.abstains,
         evidence_only: written.expect.evidence,
-        must_contain: written.expect.must_contain.into_iter().map(OneOrMany::into_vec).collect(),
+        must_contain: lists(written.expect.must_contain),
         must_cite: written.expect.must_cite,
         must_not_contain: written.expect.must_not_contain,
     };
-    let supporting: Vec<Vec<String>> =
-        written.supporting.into_iter().map(OneOrMany::into_vec).collect();
+    let supporting = lists(written.supporting);
     if let Some(problem) = contradiction(&expect, &supporting) {
-        return fault(format!("case {id} {problem}"), SCHEMA);
+        return entry.fault(format!("case {id} {problem}"), SCHEMA);
     }
     let phrases = expect.must_contain.iter().flatten().chain(&expect.must_not_contain);
     for phrase in phrases {
         if super::phrases::tokens(phrase).is_empty() {
-            return fault(
+            return entry.fault(
                 format!("case {id} demands `{phrase}`, in which there is no word"),
                 "write a word or a number",
             );
         }
     }
-    let mut named = BTreeSet::new();
     let units = supporting.iter().flatten().chain(&written.misleading);
-    for unit in units {
-        if !named.insert(unit) {
-            return fault(format!("case {id} names `{unit}` twice"), "name each unit once");
-        }
-    }
+    entry.once(&id, units.clone(), ("", "name each unit once"))?;
+    let judged: Vec<&str> = units.map(String::as_str).collect();
+    entry.hashes(&id, &written.hashes, &judged)?;
     Ok(Case {
         id,
         question: written.question,
@@ -268,9 +240,10 @@ fn case(path: &Path, line: u64, written: Written, kinds: Option<&[String]>) -> R
         expect,
         supporting,
         misleading: written.misleading,
-        filter: written.filter.into_iter().map(|(key, value)| (key, value.into_vec())).collect(),
+        filter: values(written.filter),
         expected_fail: written.expected_fail,
-        line,
+        hashes: written.hashes,
+        line: entry.line,
     })
 }
 

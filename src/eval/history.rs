@@ -80,6 +80,11 @@ fn told(entry: &Entry) -> String {
             looked_at.len(),
             sentence(why)
         ),
+        Entry::Judged { set, who, grades, .. } => format!(
+            "**Judged** for {} of the {set} questions, by {who}: {} blocks.",
+            grades.len(),
+            grades.values().map(std::collections::BTreeMap::len).sum::<usize>()
+        ),
         Entry::Note { title, text, .. } => format!("**{}.** {}", sentence(title), text.trim()),
     }
 }

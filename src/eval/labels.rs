@@ -4,20 +4,24 @@
 //! that numbers blocks anew, since the text is found again by its hash, and a label whose text has
 //! changed or gone is told as stale instead of counting as a miss.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+mod places;
+mod write;
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use places::Places;
+pub use write::{Grades, record, record_grades};
+
+use super::expectations::Expectations;
 use super::judgments::Judgments;
 use super::questions::QuestionSet;
-use super::set_text::{Draft, List, by_hand, id_of};
 use super::units;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::index::Index;
+use crate::passage::Unit;
 use crate::passage::store::{BlockRecord, PassageStore};
-use crate::passage::{BlockRef, Unit};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// Hexadecimal digits of a hash: 64 bits, so that two of a million blocks share one by chance about
@@ -89,6 +93,13 @@ pub enum State {
         /// Where: the unit that the question is scored with.
         to: String,
     },
+    /// The text that was judged stands in several blocks now, one after the other: stale, since somebody
+    /// has to say whether any of them is enough or all are needed. Until then it is scored like
+    /// [`Changed`](State::Changed), or like [`Gone`](State::Gone) when the unit is not there any more.
+    Split {
+        /// The blocks, in order.
+        into: Vec<String>,
+    },
     /// The unit has another text than the one that was judged, which stands nowhere: stale. It is
     /// scored as if the label still held.
     Changed,
@@ -112,7 +123,7 @@ pub struct Label {
 impl Label {
     /// Whether the label must be reviewed before it can be believed.
     pub const fn is_stale(&self) -> bool {
-        matches!(self.state, State::Changed | State::Gone)
+        matches!(self.state, State::Split { .. } | State::Changed | State::Gone)
     }
 }
 
@@ -127,35 +138,19 @@ pub const STALE: &str = "stale evidence";
 /// what is gone is left alone. A unit that does not exist and has no hash is left to
 /// [`QuestionSet::check`], which takes it for a slip of the pen.
 pub fn resolve(index: &Index, set: &mut QuestionSet, partial: bool) -> Result<Vec<Label>> {
-    let passages = index.passages();
-    let mut everywhere: Option<Places> = None;
+    let mut now = Now { index, everywhere: None, partial };
     let mut labels = Vec::new();
     for question in &mut set.questions {
         let mut became = BTreeMap::new();
         for unit in question.judgments.units() {
-            let now = unit_hash(passages, unit)?;
-            let state = match (question.hashes.get(unit), now) {
-                (None, Some(_)) => State::Unrecorded,
-                (None, None) => continue,
-                (Some(then), Some(now)) if *then == now => State::Current,
-                (Some(then), now) => {
-                    if everywhere.is_none() {
-                        everywhere = Some(Places::of(passages)?);
-                    }
-                    let found = everywhere.as_ref().and_then(|places| places.nearest(then, unit));
-                    match (found, now) {
-                        (Some(to), _) => State::Moved { to },
-                        (None, Some(_)) => State::Changed,
-                        (None, None) if partial => continue,
-                        (None, None) => State::Gone,
-                    }
-                }
-            };
-            became.insert(unit.to_owned(), state);
+            if let Some(state) = now.state(unit, question.hashes.get(unit))? {
+                became.insert(unit.to_owned(), state);
+            }
         }
         let renamed = question.judgments.mapped(|unit| match became.get(unit) {
             Some(State::Moved { to }) => Some(to.clone()),
             Some(State::Gone) => None,
+            Some(State::Split { into }) if !into.iter().any(|part| part == unit) => None,
             _ => Some(unit.to_owned()),
         });
         match renamed {
@@ -174,34 +169,60 @@ pub fn resolve(index: &Index, set: &mut QuestionSet, partial: bool) -> Result<Ve
     Ok(labels)
 }
 
-/// Where each text stands: the blocks of an index by their hashes.
-struct Places(BTreeMap<String, Vec<BlockRef>>);
-
-impl Places {
-    fn of(passages: &PassageStore) -> Result<Self> {
-        let mut places: BTreeMap<String, Vec<BlockRef>> = BTreeMap::new();
-        for document in 0..passages.documents_len() {
-            let record = passages.document(document)?;
-            for number in record.first_block..record.first_block + record.blocks {
-                let block = passages.block(number)?;
-                let hash = block_hash(passages, &block)?;
-                let name = BlockRef::new(record.id.clone(), block.number);
-                places.entry(hash).or_default().push(name);
+/// The same for expected answers: units that moved are renamed. One that is gone keeps its name, so that
+/// the failure of its case is told as evidence that is not in the index, beside the stale label.
+pub fn resolve_cases(index: &Index, set: &mut Expectations, partial: bool) -> Result<Vec<Label>> {
+    let mut now = Now { index, everywhere: None, partial };
+    let mut labels = Vec::new();
+    for case in &mut set.cases {
+        let names = case.supporting.iter_mut().flatten().chain(&mut case.misleading);
+        for unit in names {
+            let Some(state) = now.state(unit, case.hashes.get(unit.as_str()))? else { continue };
+            let label = Label { question: case.id.clone(), unit: unit.clone(), state };
+            if let State::Moved { to } = &label.state {
+                unit.clone_from(to);
             }
+            labels.push(label);
         }
-        Ok(Self(places))
     }
+    Ok(labels)
+}
 
-    /// The block with the text of `hash` that is nearest to the unit called `name`: of the same
-    /// document and with the nearest number, else the first by reference.
-    fn nearest(&self, hash: &str, name: &str) -> Option<String> {
-        let blocks = self.0.get(hash)?;
-        let own = name.parse::<BlockRef>().ok();
-        let distance = |block: &&BlockRef| {
-            let own = own.as_ref().filter(|own| own.document == block.document);
-            own.map_or(u32::MAX, |own| own.block.abs_diff(block.block))
+/// An index that labels are held against.
+struct Now<'i> {
+    index: &'i Index,
+    /// Where each text stands: made when the first label is not as it was judged.
+    everywhere: Option<Places<'i>>,
+    /// Whether the index holds a part of the corpus on purpose.
+    partial: bool,
+}
+
+impl Now<'_> {
+    /// The state of the label on `unit`, made on the text of the hash `then`; `None` when nothing can be
+    /// said: there is neither such a unit nor a hash, or the unit lies outside the part.
+    fn state(&mut self, unit: &str, then: Option<&String>) -> Result<Option<State>> {
+        let now = unit_hash(self.index.passages(), unit)?;
+        let then = match (then, &now) {
+            (None, Some(_)) => return Ok(Some(State::Unrecorded)),
+            (None, None) => return Ok(None),
+            (Some(then), Some(now)) if then == now => return Ok(Some(State::Current)),
+            (Some(then), _) => then,
         };
-        blocks.iter().min_by_key(distance).map(ToString::to_string)
+        let everywhere = match &mut self.everywhere {
+            Some(everywhere) => everywhere,
+            none => none.insert(Places::of(self.index.passages())?),
+        };
+        if let Some(to) = everywhere.nearest(then, unit) {
+            return Ok(Some(State::Moved { to }));
+        }
+        if let Some(into) = everywhere.split(then, unit)? {
+            return Ok(Some(State::Split { into }));
+        }
+        Ok(match now {
+            Some(_) => Some(State::Changed),
+            None if self.partial => None,
+            None => Some(State::Gone),
+        })
     }
 }
 
@@ -224,94 +245,10 @@ pub fn hashes(index: &Index, set: &QuestionSet) -> Result<BTreeMap<String, Hashe
 /// Hashes of units by their names.
 pub type Hashes = BTreeMap<String, String>;
 
-/// Writes `hashes` into the set at `path`, by question: they replace those that stand there. Questions
-/// that `hashes` does not name keep theirs. Returns how many questions changed.
-///
-/// The file is written under another name and read before it is put in place, and is left alone
-/// unless exactly the hashes have changed.
-pub fn record(path: &Path, hashes: &BTreeMap<String, Hashes>) -> Result<usize> {
-    let old = QuestionSet::read(path)?;
-    let text = fs::read_to_string(path).map_err(|e| Error::reading("reading", path, e))?;
-    let list = List::of(&text);
-    let (mut new, mut at, mut changed) = (String::with_capacity(text.len()), 0, BTreeSet::new());
-    for item in &list.items {
-        new.push_str(&text[at..item.start]);
-        let own = &text[item.clone()];
-        at = item.end;
-        let id = id_of(own).unwrap_or_default();
-        let known = old.questions.iter().find(|question| question.id == id);
-        match hashes.get(&id).filter(|wanted| known.is_some_and(|known| known.hashes != **wanted)) {
-            Some(wanted) => {
-                new.push_str(&with_hashes(path, &id, own, list.indent, wanted)?);
-                changed.insert(id);
-            }
-            None => new.push_str(own),
-        }
-    }
-    new.push_str(&text[at..]);
-    let differs = |question: &&super::questions::Question| {
-        hashes.get(&question.id).is_some_and(|wanted| *wanted != question.hashes)
-    };
-    if let Some(missed) = old.questions.iter().filter(differs).find(|q| !changed.contains(&q.id)) {
-        return Err(by_hand(path, &missed.id, "it does not stand on lines of its own"));
-    }
-    if changed.is_empty() {
-        return Ok(0);
-    }
-    let draft = Draft::write(path, &new)?;
-    let found = draft.read()?;
-    for (before, after) in old.questions.iter().zip(&found.questions) {
-        let wanted = hashes.get(&before.id).unwrap_or(&before.hashes);
-        let same = before.id == after.id && before.judgments == after.judgments;
-        if !same || after.hashes != *wanted || old.questions.len() != found.questions.len() {
-            return Err(by_hand(path, &before.id, "something else would change with it"));
-        }
-    }
-    draft.put()?;
-    Ok(changed.len())
-}
-
-/// The question `item` with `hashes` as its last key.
-fn with_hashes(path: &Path, id: &str, item: &str, dash: usize, hashes: &Hashes) -> Result<String> {
-    let after_dash = item.get(dash + 1..).unwrap_or_default();
-    let keys = dash + 1 + (after_dash.len() - after_dash.trim_start_matches(' ').len());
-    if after_dash.trim_start().starts_with('{') || after_dash.starts_with('\n') {
-        return Err(by_hand(path, id, "its keys do not stand one a line"));
-    }
-    let content = item.trim_end();
-    let mut kept = String::new();
-    let mut inside = false;
-    for line in content.split_inclusive('\n') {
-        let indent = line.len() - line.trim_start_matches(' ').len();
-        if indent == keys && line[indent..].starts_with("hashes:") {
-            inside = true;
-            continue;
-        }
-        inside &= indent > keys;
-        if !inside {
-            kept.push_str(line);
-        }
-    }
-    if !kept.ends_with('\n') {
-        kept.push('\n');
-    }
-    if !hashes.is_empty() {
-        kept.push_str(&format!("{}hashes:\n", " ".repeat(keys)));
-    }
-    for (unit, hash) in hashes {
-        let name = if unit.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
-            unit.clone()
-        } else {
-            serde_json::to_string(unit).unwrap_or_default()
-        };
-        kept.push_str(&format!("{}{name}: \"{hash}\"\n", " ".repeat(keys + 2)));
-    }
-    let blank = &item[content.len()..];
-    Ok(kept + blank.strip_prefix('\n').unwrap_or(blank))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -353,6 +290,23 @@ mod tests {
         assert!(text.contains(expected) && !text.contains("B-1: "), "{text}");
         assert_eq!(record(&path, &BTreeMap::from([("b".into(), Hashes::new())])).unwrap(), 1);
         assert!(fs::read_to_string(&path).unwrap().ends_with("relevant: [A-2]\n\n# end\n"));
+    }
+
+    #[test]
+    fn grades_are_added_with_the_hashes_of_what_was_graded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("set.yaml");
+        let one = SET.replace("[A-2]\n", "[A-2]\n    grades: { A-2: 3, D-1: 1 }\n");
+        fs::write(&path, one).unwrap();
+        let hash = "00000000000000ff".to_owned();
+        let added = vec![("D-1".to_owned(), 0, hash.clone()), ("E-1".to_owned(), 2, hash)];
+        assert_eq!(record_grades(&path, &BTreeMap::from([("b".into(), added)])).unwrap(), 1);
+        let text = fs::read_to_string(&path).unwrap();
+        let expected = "[A-2]\n    grades:\n      A-2: 3\n      D-1: 0\n      E-1: 2\n    hashes:\n      \
+                        D-1: \"00000000000000ff\"\n      E-1: \"00000000000000ff\"\n";
+        assert!(text.contains(expected), "{text}");
+        let set = QuestionSet::read(&path).unwrap();
+        assert_eq!(set.questions[0].judgments.grades().len(), 3, "the other is as it was");
     }
 
     #[test]

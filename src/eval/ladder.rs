@@ -32,8 +32,13 @@ pub enum Rung {
     Window,
     /// It did not fit the tokens of the window.
     TokenBudget,
+    /// The context that was recorded with the answer does not hold it. Of another system nobody here can
+    /// say at which stage it was lost.
+    NotSupplied,
     /// Evidence arrived that answers as well, and differently.
     Ambiguous,
+    /// All evidence arrived, and the answer cites a block of another version or product in its place.
+    WrongVersion,
     /// All evidence arrived, and the answer declined.
     Declined,
     /// All evidence arrived, and the answer is not what it says.
@@ -64,7 +69,7 @@ pub enum Class {
 
 impl Rung {
     /// Every rung, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::NotIndexed,
         Self::OutOfScope,
         Self::Filtered,
@@ -72,7 +77,9 @@ impl Rung {
         Self::MinScore,
         Self::Window,
         Self::TokenBudget,
+        Self::NotSupplied,
         Self::Ambiguous,
+        Self::WrongVersion,
         Self::Declined,
         Self::Unused,
         Self::AnsweredAnyway,
@@ -81,10 +88,14 @@ impl Rung {
     /// The class that it belongs to.
     pub const fn class(self) -> Class {
         match self {
-            Self::NotIndexed | Self::OutOfScope | Self::Filtered | Self::NotFound => Class::Absent,
+            Self::NotIndexed
+            | Self::OutOfScope
+            | Self::Filtered
+            | Self::NotFound
+            | Self::NotSupplied => Class::Absent,
             Self::MinScore | Self::Window | Self::TokenBudget => Class::RankedLow,
             Self::Ambiguous => Class::Ambiguous,
-            Self::Declined | Self::Unused => Class::Generation,
+            Self::WrongVersion | Self::Declined | Self::Unused => Class::Generation,
             Self::AnsweredAnyway => Class::Abstention,
         }
     }
@@ -99,7 +110,9 @@ impl Rung {
             Self::MinScore => "min_score",
             Self::Window => "window",
             Self::TokenBudget => "token_budget",
+            Self::NotSupplied => "not_supplied",
             Self::Ambiguous => "ambiguous",
+            Self::WrongVersion => "wrong_version",
             Self::Declined => "declined",
             Self::Unused => "unused",
             Self::AnsweredAnyway => "answered_anyway",
@@ -116,7 +129,9 @@ impl Rung {
             Self::MinScore => "the evidence scored below search.min_score",
             Self::Window => "the evidence stood outside the window",
             Self::TokenBudget => "the evidence did not fit the window's tokens",
+            Self::NotSupplied => "the context that was recorded does not hold the evidence",
             Self::Ambiguous => "other evidence arrived that answers differently",
+            Self::WrongVersion => "the evidence was there and another version or product was cited",
             Self::Declined => "the evidence was there and the answer declined",
             Self::Unused => "the evidence was there and the answer is wrong",
             Self::AnsweredAnyway => "answered where declining was right",
@@ -174,14 +189,7 @@ pub fn follow(
     outcome: &Outcome,
     group: &[String],
 ) -> Result<Evidence> {
-    let mut units = Vec::new();
-    let mut rows = BTreeSet::new();
-    for name in group {
-        if let Some(unit) = super::units::parse(index.passages(), name)? {
-            rows.extend(rows_of(index, &unit)?);
-            units.push(unit);
-        }
-    }
+    let (units, rows) = named(index, group)?;
     let mut arrived = None;
     for (at, block) in outcome.context.iter().enumerate() {
         let reference = index.passages().reference(block.row)?;
@@ -210,12 +218,8 @@ pub fn follow(
     let reached = |name: &str| stages.iter().any(|place| place.stage == name);
     let lost = if arrived.is_some() {
         None
-    } else if rows.is_empty() {
-        Some(Rung::NotIndexed)
-    } else if !rows.iter().any(|row| scope.readable().contains(*row)) {
-        Some(Rung::OutOfScope)
-    } else if !rows.iter().any(|row| scope.allowed().contains(*row)) {
-        Some(Rung::Filtered)
+    } else if let Some(closed) = closed(scope, &rows) {
+        Some(closed)
     } else if !reached("rerank") {
         Some(Rung::NotFound)
     } else if !reached("min-score") {
@@ -226,6 +230,54 @@ pub fn follow(
         Some(Rung::TokenBudget)
     };
     Ok(Evidence { units: group.to_vec(), arrived, lost, stages })
+}
+
+/// The units of `group` in a context that was recorded: the numbers of its blocks, best first.
+pub fn follow_recorded(
+    index: &Index,
+    scope: &Scope,
+    context: &[u32],
+    group: &[String],
+) -> Result<Evidence> {
+    let (_, rows) = named(index, group)?;
+    let blocks = blocks_of(index, &rows)?;
+    let arrived = context.iter().position(|block| blocks.contains(block)).map(|at| at + 1);
+    let lost = arrived.is_none().then(|| closed(scope, &rows).unwrap_or(Rung::NotSupplied));
+    Ok(Evidence { units: group.to_vec(), arrived, lost, stages: Vec::new() })
+}
+
+/// The numbers of the blocks that hold the units called `names`.
+pub fn blocks(index: &Index, names: &[String]) -> Result<BTreeSet<u32>> {
+    blocks_of(index, &named(index, names)?.1)
+}
+
+fn blocks_of(index: &Index, rows: &BTreeSet<u32>) -> Result<BTreeSet<u32>> {
+    rows.iter().map(|row| Ok(index.passages().passage(*row)?.block)).collect()
+}
+
+/// The units of `group` that exist, and the rows of their passages.
+fn named(index: &Index, group: &[String]) -> Result<(Vec<Unit>, BTreeSet<u32>)> {
+    let (mut units, mut rows) = (Vec::new(), BTreeSet::new());
+    for name in group {
+        if let Some(unit) = super::units::parse(index.passages(), name)? {
+            rows.extend(rows_of(index, &unit)?);
+            units.push(unit);
+        }
+    }
+    Ok((units, rows))
+}
+
+/// Why no search of this asker can bring any of `rows`, if none can.
+fn closed(scope: &Scope, rows: &BTreeSet<u32>) -> Option<Rung> {
+    if rows.is_empty() {
+        Some(Rung::NotIndexed)
+    } else if !rows.iter().any(|row| scope.readable().contains(*row)) {
+        Some(Rung::OutOfScope)
+    } else if !rows.iter().any(|row| scope.allowed().contains(*row)) {
+        Some(Rung::Filtered)
+    } else {
+        None
+    }
 }
 
 /// The rows of a unit's passages.

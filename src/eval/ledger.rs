@@ -125,6 +125,17 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         looked_at: BTreeMap<String, String>,
     },
+    /// A person graded blocks that nobody had judged.
+    Judged {
+        /// The day, YYYY-MM-DD.
+        date: String,
+        /// The set.
+        set: String,
+        /// Who graded.
+        who: String,
+        /// The grades by question and block.
+        grades: BTreeMap<String, BTreeMap<String, i32>>,
+    },
 }
 
 impl Entry {
@@ -137,7 +148,8 @@ impl Entry {
             | Self::Import { date, .. }
             | Self::Note { date, .. }
             | Self::Targets { date, .. }
-            | Self::Review { date, .. } => date,
+            | Self::Review { date, .. }
+            | Self::Judged { date, .. } => date,
         }
     }
 }

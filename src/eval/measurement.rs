@@ -7,6 +7,8 @@ use super::labels::Label;
 use super::measures::{self, Combine, Measure};
 use super::noise::{Evidence, Relation};
 use super::questions::{Question, QuestionSet};
+use super::statistics::percentile;
+use super::sweep::{TieRange, tie_range};
 use super::units::{self, Units};
 use crate::access::Scope;
 use crate::error::Result;
@@ -89,6 +91,9 @@ pub struct Measured {
     pub groups: usize,
     /// The documents that hold the evidence, by id.
     pub documents: Vec<String>,
+    /// Its numbers if equal scores stood in the worst and in the best order; `None` when it cannot be
+    /// scored.
+    pub ties: Option<TieRange>,
     /// What was found at every stage that ran, in the order of the pipeline.
     pub stages: Vec<AtStage>,
     /// The reranked list, folded to units: what the field's measures saw.
@@ -112,6 +117,8 @@ pub struct Supplied {
     pub tokens: usize,
     /// Whether it answers, in part or in whole.
     pub relevant: bool,
+    /// Whether a person has judged it for this question; one that nobody has counts as wrong.
+    pub judged: bool,
     /// Its relation to the evidence when it does not answer; `None` too where nothing can be scored
     /// and in sets that judge documents.
     pub relation: Option<Relation>,
@@ -120,7 +127,7 @@ pub struct Supplied {
 }
 
 /// What the list of one stage held of the evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AtStage {
     /// The stage.
     pub name: &'static str,
@@ -128,6 +135,12 @@ pub struct AtStage {
     pub covered: usize,
     /// The place of the first relevant unit, from 1; `None` when there is none.
     pub rank: Option<usize>,
+    /// Passages in the list.
+    pub candidates: usize,
+    /// The best score of the list; `None` when it is empty.
+    pub best: Option<f64>,
+    /// The nearest-rank median of its scores; `None` when it is empty.
+    pub median: Option<f64>,
 }
 
 /// An evidence group of which nothing arrived.
@@ -167,6 +180,16 @@ impl Measured {
     fn distinct(&self, wanted: impl Fn(&Supplied) -> bool) -> usize {
         let units = self.supplied.iter().filter(|block| wanted(block)).map(|block| &block.unit);
         units.collect::<BTreeSet<_>>().len()
+    }
+
+    /// Supplied units that a person has judged, each once.
+    pub fn judged_units(&self) -> usize {
+        self.distinct(|block| block.judged)
+    }
+
+    /// Whether recall, precision or rank would be another in some order of equal scores.
+    pub fn depends_on_ties(&self) -> bool {
+        self.ties.is_some_and(|ties| ties.least != ties.most)
     }
 
     /// Estimated tokens of the blocks that answer.
@@ -252,6 +275,7 @@ pub fn measure(
             index,
             context: &context_measures,
             ranking: &ranking_measures,
+            window: (options.k.unwrap_or(settings.k), settings.window_tokens),
         };
         questions.push(scorer.score(question, &outcome)?);
     }
@@ -342,6 +366,8 @@ struct Scorer<'s> {
     index: &'s Index,
     context: &'s [Box<dyn Measure>],
     ranking: &'s [Box<dyn Measure>],
+    /// Blocks and tokens of the window.
+    window: (usize, usize),
 }
 
 impl Scorer<'_> {
@@ -362,13 +388,27 @@ impl Scorer<'_> {
             let units: Vec<&str> = units.iter().map(String::as_str).collect();
             let judgments = if stage.name == "window" { met } else { judgments };
             let places = judgments.walk(&units);
+            let scores: Vec<f64> = stage.list.iter().map(|scored| scored.score).collect();
             stages.push(AtStage {
                 name: stage.name,
                 covered: places.iter().map(|place| place.newly_covered).sum(),
                 rank: places.iter().position(Place::is_relevant).map(|at| at + 1),
+                candidates: stage.list.len(),
+                best: scores.iter().copied().reduce(f64::max),
+                median: percentile(&scores, 0.5).map(|median| median.value),
             });
         }
         Ok(stages)
+    }
+
+    /// What the order of equal scores decides of the context.
+    fn ties(&self, question: &Question, outcome: &Outcome) -> Result<Option<TieRange>> {
+        if question.unscoreable.is_some() {
+            return Ok(None);
+        }
+        let list = outcome.trace.stage("min-score").map_or(&[][..], |stage| &stage.list);
+        let (passages, (k, budget)) = (self.index.passages(), self.window);
+        tie_range(passages, question, self.by_document, (list, k, budget)).map(Some)
     }
 
     fn score(&self, question: &Question, outcome: &Outcome) -> Result<Measured> {
@@ -385,7 +425,8 @@ impl Scorer<'_> {
         let met = self.units.through(judgments, &context_units, &outcome.same)?;
         let judgments = &*met;
         for (block, unit) in outcome.context.iter().zip(names.iter().cloned()) {
-            let relevant = judgments.standing(&unit) == Standing::Relevant;
+            let standing = judgments.standing(&unit);
+            let relevant = standing == Standing::Relevant;
             let relation = match &evidence {
                 Some(evidence) if !relevant => Some(evidence.relation(block.block)?),
                 _ => None,
@@ -396,6 +437,7 @@ impl Scorer<'_> {
                 score: block.score,
                 tokens: block.tokens,
                 relevant,
+                judged: matches!(standing, Standing::Relevant | Standing::NotRelevant),
                 relation,
                 excerpt: excerpt(passages.passage_text(&passages.passage(block.row)?)?),
             });
@@ -436,6 +478,7 @@ impl Scorer<'_> {
             groups: judgments.groups().len(),
             documents: evidence.map_or_else(Vec::new, |evidence| evidence.documents()),
             stages: self.stages(&question.judgments, judgments, outcome)?,
+            ties: self.ties(question, outcome)?,
             ranking,
             reranked,
             times_us,

@@ -34,6 +34,8 @@ pub enum Fault {
     NoEvidence,
     /// Misleading evidence arrived.
     Misleading,
+    /// The context that was recorded with the answer holds what the asker may not read.
+    ClosedContext,
 }
 
 impl Fault {
@@ -51,6 +53,7 @@ impl Fault {
             Self::Empty => "empty",
             Self::NoEvidence => "no_evidence",
             Self::Misleading => "misleading",
+            Self::ClosedContext => "closed_context",
         }
     }
 }
@@ -160,6 +163,7 @@ mod tests {
             misleading: Vec::new(),
             filter: std::collections::BTreeMap::new(),
             expected_fail: None,
+            hashes: Default::default(),
             line: 1,
         }
     }

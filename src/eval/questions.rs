@@ -4,7 +4,7 @@
 //! groups: all groups are needed, any unit of a group will do. A folder in BEIR layout judges
 //! documents with grades. Both become a [`QuestionSet`], and everything downstream sees only that.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_saphyr::Spanned;
 
 use super::judgments::Judgments;
-use super::labels::{HASH_DIGITS, Hashes};
+use super::labels::Hashes;
 use super::trec;
-use crate::error::{Error, Result, complaint, nearest};
+use super::written::{Entry, OneOrMany, lists, values, yaml};
+use crate::error::{Error, Result, complaint};
 
 /// A question with its judgments.
 #[derive(Debug, Clone)]
@@ -106,6 +107,11 @@ struct Written {
     asker: Option<String>,
     standing_miss: Option<String>,
     origin: Option<Origin>,
+    /// Of expected answers alone: named here, so that such a file is a question set too.
+    #[serde(default)]
+    misleading: Vec<String>,
+    #[serde(rename = "expected_fail")]
+    _expected_fail: Option<String>,
 }
 
 /// The answer expected of a question: of interest here is only whether there is one.
@@ -115,38 +121,11 @@ struct Expect {
     abstains: bool,
 }
 
+/// What an entry of a set is called in faults.
+const WORD: &str = "question";
+
 /// Keys at the top of a set.
 const KEYS: [&str; 3] = ["corpus", "kinds", "questions"];
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMany {
-    One(String),
-    Many(Vec<String>),
-}
-
-impl OneOrMany {
-    fn first(&self) -> Option<&str> {
-        match self {
-            Self::One(one) => Some(one),
-            Self::Many(many) => many.first().map(String::as_str),
-        }
-    }
-
-    fn to_vec(&self) -> Vec<String> {
-        match self {
-            Self::One(one) => vec![one.clone()],
-            Self::Many(many) => many.clone(),
-        }
-    }
-
-    fn into_vec(self) -> Vec<String> {
-        match self {
-            Self::One(one) => vec![one],
-            Self::Many(many) => many,
-        }
-    }
-}
 
 impl QuestionSet {
     /// Reads the set at `path`: a YAML file, or a folder in BEIR layout.
@@ -163,23 +142,11 @@ impl QuestionSet {
     pub fn check(
         &self,
         exists: impl Fn(&str) -> Result<bool>,
-        units: impl FnOnce() -> Result<Vec<String>>,
+        units: impl Fn() -> Result<Vec<String>>,
     ) -> Result<()> {
         for question in &self.questions {
-            for unit in question.judgments.units() {
-                if exists(unit)? {
-                    continue;
-                }
-                let units = units()?;
-                let near = nearest(unit, units.iter().map(String::as_str));
-                let help = near.map_or_else(
-                    || "name a document, block or passage of the corpus".to_owned(),
-                    |near| format!("did you mean `{near}`?"),
-                );
-                let problem =
-                    format!("question {} names `{unit}`, which is not in the index", question.id);
-                return Err(Error::input(&self.path, Some(question.line), problem, help));
-            }
+            let entry = Entry { path: &self.path, word: WORD, line: question.line };
+            entry.exist(&question.id, question.judgments.units(), &exists, &units)?;
         }
         Ok(())
     }
@@ -188,9 +155,7 @@ impl QuestionSet {
 fn read_yaml(path: &Path) -> Result<QuestionSet> {
     let text =
         fs::read_to_string(path).map_err(|e| Error::reading("reading question set", path, e))?;
-    let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
-    let file: File = serde_saphyr::from_str_with_options(&text, options)
-        .map_err(|fault| not_a_set(path, &text, &fault))?;
+    let file: File = yaml(&text).map_err(|fault| not_a_set(path, &text, &fault))?;
     if file.kinds.is_none() && !file.questions.iter().all(|one| one.value.expect.is_some()) {
         let help = "list every kind that a question may have";
         return Err(Error::input(path, None, "the key `kinds` is missing", help));
@@ -198,12 +163,9 @@ fn read_yaml(path: &Path) -> Result<QuestionSet> {
     let mut seen = BTreeMap::new();
     let mut questions = Vec::with_capacity(file.questions.len());
     for spanned in file.questions {
-        let line = spanned.referenced.line();
-        let question = question(path, line, spanned.value, file.kinds.as_deref())?;
-        if let Some(first) = seen.insert(question.id.clone(), line) {
-            let problem = format!("question {} stands here and on line {first}", question.id);
-            return Err(Error::input(path, Some(line), problem, "give each an id of its own"));
-        }
+        let entry = Entry { path, word: WORD, line: spanned.referenced.line() };
+        let question = question(entry, spanned.value, file.kinds.as_deref())?;
+        entry.fresh(&question.id, &mut seen)?;
         questions.push(question);
     }
     if questions.is_empty() {
@@ -240,45 +202,25 @@ fn not_a_set(path: &Path, text: &str, fault: &serde_saphyr::Error) -> Error {
     Error::input(path, line, problem, meant.as_deref().unwrap_or(schema))
 }
 
-fn question(
-    path: &Path,
-    line: u64,
-    written: Written,
-    kinds: Option<&[String]>,
-) -> Result<Question> {
-    let fault = |problem: String, help: &str| Err(Error::input(path, Some(line), problem, help));
-    let (judgments, unscoreable) = judged(path, line, &written)?;
-    let id = written.id;
-    if id.trim().is_empty() || written.question.trim().is_empty() {
-        return fault("a question needs an id and a text".to_owned(), "write both");
-    }
+fn question(entry: Entry<'_>, written: Written, kinds: Option<&[String]>) -> Result<Question> {
     let own = written.kind.into_vec();
-    let unknown = own.iter().find(|kind| kinds.is_some_and(|kinds| !kinds.contains(kind)));
-    if let Some(kind) = unknown {
-        let near = nearest(kind, kinds.iter().copied().flatten().map(String::as_str));
-        let help = near.map_or_else(
-            || "add it to `kinds` at the top of the file".to_owned(),
-            |near| format!("did you mean `{near}`?"),
-        );
-        let problem = format!("question {id} has kind `{kind}`, which `kinds` does not list");
-        return fault(problem, &help);
-    }
-    for (unit, hash) in &written.hashes {
-        if !judgments.units().any(|own| own == unit) {
-            let problem = format!("question {id} has a hash of `{unit}`, which it does not judge");
-            let near = nearest(unit, judgments.units());
-            let help = near
-                .map_or_else(|| "take it out".to_owned(), |near| format!("did you mean `{near}`?"));
-            return fault(problem, &help);
-        }
-        if hash.len() != HASH_DIGITS || !hash.bytes().all(|b| b.is_ascii_hexdigit()) {
-            let problem = format!("question {id}: the hash of `{unit}` is `{hash}`");
-            let help = format!(
-                "expected {HASH_DIGITS} hexadecimal digits, as `atlas measure --record-hashes` writes them"
-            );
-            return fault(problem, &help);
-        }
-    }
+    let abstains = written.expect.as_ref().map(|expect| expect.abstains);
+    let needs = Needs {
+        id: &written.id,
+        relevant: written.relevant.map(lists),
+        supporting: written.supporting.map(lists),
+        abstains,
+        unscoreable: written.unscoreable,
+        grades: &written.grades,
+        reason: own.first().map_or("unanswerable", String::as_str),
+    };
+    let (judgments, unscoreable) = needs.judged(entry)?;
+    let id = written.id;
+    entry.named(&id, &written.question, "an id and a text")?;
+    entry.kinds(&id, &own, kinds)?;
+    let judged: Vec<&str> =
+        judgments.units().chain(written.misleading.iter().map(String::as_str)).collect();
+    entry.hashes(&id, &written.hashes, &judged)?;
     Ok(Question {
         id,
         question: written.question,
@@ -286,59 +228,70 @@ fn question(
         judgments,
         unscoreable,
         reference: written.reference,
-        filter: written.filter.into_iter().map(|(key, value)| (key, value.into_vec())).collect(),
+        filter: values(written.filter),
         asker: written.asker,
         standing_miss: written.standing_miss,
         hashes: written.hashes,
         origin: written.origin,
-        line,
+        line: entry.line,
     })
 }
 
-/// What answers a question, or why nothing can.
-fn judged(path: &Path, line: u64, written: &Written) -> Result<(Judgments, Option<String>)> {
-    let id = &written.id;
-    let fault = |problem: String, help: &str| Err(Error::input(path, Some(line), problem, help));
-    let abstains = written.expect.as_ref().map(|expect| expect.abstains);
-    let groups = match (&written.relevant, &written.supporting, abstains, &written.unscoreable) {
-        (Some(groups), None, None, None) | (None, Some(groups), Some(false), None)
-            if !groups.is_empty() =>
-        {
-            groups
+/// What a question says of its evidence.
+struct Needs<'w> {
+    id: &'w str,
+    relevant: Option<Vec<Vec<String>>>,
+    supporting: Option<Vec<Vec<String>>>,
+    abstains: Option<bool>,
+    unscoreable: Option<String>,
+    grades: &'w BTreeMap<String, i32>,
+    /// Why nothing answers, for one that is to be declined.
+    reason: &'w str,
+}
+
+impl Needs<'_> {
+    /// What answers the question, or why nothing can.
+    fn judged(self, entry: Entry<'_>) -> Result<(Judgments, Option<String>)> {
+        let id = self.id;
+        let groups = match (self.relevant, self.supporting, self.abstains, self.unscoreable) {
+            (Some(groups), None, None, None) | (None, Some(groups), Some(false), None)
+                if !groups.is_empty() =>
+            {
+                groups
+            }
+            (None, None, None, Some(reason)) if !reason.trim().is_empty() => {
+                return Ok((Judgments::default(), Some(reason)));
+            }
+            (None, None, Some(true), None) => {
+                return Ok((Judgments::default(), Some(self.reason.to_owned())));
+            }
+            (.., Some(_), _) => {
+                let problem = format!(
+                    "question {id} with `expect` must have either `supporting`, not empty, or `abstains: true`"
+                );
+                return entry.fault(problem, "say what an answer needs, or that there is none");
+            }
+            _ => {
+                let problem = format!(
+                    "question {id} must have either `relevant`, not empty, or `unscoreable`"
+                );
+                return entry.fault(problem, "say what answers it, or why nothing can");
+            }
+        };
+        let told = (" in its evidence", "name each unit once, in one group");
+        entry.once(id, groups.iter().flatten(), told)?;
+        if let Some((unit, grade)) = self.grades.iter().find(|(_, grade)| **grade < 0) {
+            let problem = format!("question {id} grades `{unit}` with {grade}");
+            let help = "expected a whole number from 0, which is judged and not relevant";
+            return entry.fault(problem, help);
         }
-        (None, None, None, Some(reason)) if !reason.trim().is_empty() => {
-            return Ok((Judgments::default(), written.unscoreable.clone()));
-        }
-        (None, None, Some(true), None) => {
-            let reason = written.kind.first().unwrap_or("unanswerable").to_owned();
-            return Ok((Judgments::default(), Some(reason)));
-        }
-        (.., Some(_), _) => {
-            let problem = format!(
-                "question {id} with `expect` must have either `supporting`, not empty, or `abstains: true`"
-            );
-            return fault(problem, "say what an answer needs, or that there is none");
-        }
-        _ => {
-            let problem =
-                format!("question {id} must have either `relevant`, not empty, or `unscoreable`");
-            return fault(problem, "say what answers it, or why nothing can");
-        }
-    };
-    let groups: Vec<Vec<String>> = groups.iter().map(OneOrMany::to_vec).collect();
-    let mut named = BTreeSet::new();
-    if let Some(twice) = groups.iter().flatten().find(|unit| !named.insert(*unit)) {
-        let problem = format!("question {id} names `{twice}` twice in its evidence");
-        return fault(problem, "name each unit once, in one group");
+        let judgments = Judgments::from_groups(groups)
+            .and_then(|made| made.with_grades(self.grades.iter().map(|(u, g)| (u.clone(), *g))))
+            .map_err(|e| {
+                Error::input(entry.path, Some(entry.line), format!("question {id}: {e}"), "")
+            })?;
+        Ok((judgments, None))
     }
-    if let Some((unit, grade)) = written.grades.iter().find(|(_, grade)| **grade < 0) {
-        let problem = format!("question {id} grades `{unit}` with {grade}");
-        return fault(problem, "expected a whole number from 0, which is judged and not relevant");
-    }
-    let judgments = Judgments::from_groups(groups)
-        .and_then(|made| made.with_grades(written.grades.iter().map(|(u, g)| (u.clone(), *g))))
-        .map_err(|e| Error::input(path, Some(line), format!("question {id}: {e}"), ""))?;
-    Ok((judgments, None))
 }
 
 #[derive(Deserialize)]
@@ -375,10 +328,7 @@ fn read_beir(folder: &Path) -> Result<QuestionSet> {
             let help = "write one JSON object a line with `_id` and `text`";
             Error::input(&path, Some(line), format!("it is no question: {problem}"), help)
         })?;
-        if let Some(first) = seen.insert(query.id.clone(), line) {
-            let problem = format!("question {} stands here and on line {first}", query.id);
-            return Err(Error::input(&path, Some(line), problem, "give each an id of its own"));
-        }
+        Entry { path: &path, word: WORD, line }.fresh(&query.id, &mut seen)?;
         let Some(judgments) = qrels.judgments(&query.id, 1) else { continue };
         let unscoreable = (!judgments.is_scoreable()).then(|| "no relevant document".to_owned());
         questions.push(Question {

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::sheet::{self, quoted};
 use crate::error::{Error, Result};
 
 /// Columns of a sheet, in order.
@@ -35,7 +36,7 @@ pub struct Answer {
 }
 
 /// A sheet with nothing rated yet.
-pub fn sheet(answers: &[Answer]) -> String {
+pub fn sheet_of(answers: &[Answer]) -> String {
     let mut out = COLUMNS.join(",");
     out.push_str("\r\n");
     for a in answers {
@@ -47,44 +48,21 @@ pub fn sheet(answers: &[Answer]) -> String {
     out
 }
 
-/// A field in quotes. One that a spreadsheet would take for a formula gets an apostrophe before it,
-/// which spreadsheets do not show.
-fn quoted(field: &str) -> String {
-    let formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    format!("\"{}{}\"", if formula { "'" } else { "" }, field.replace('"', "\"\""))
-}
-
 /// The ratings of one sheet by id: `true` for correct. A row without a rating is left out; an unknown
 /// column, a rating that is none, or an id that stands twice is an error with its line.
 pub fn read(path: &Path) -> Result<BTreeMap<String, bool>> {
     let text = fs::read_to_string(path).map_err(|e| Error::reading("reading ratings", path, e))?;
-    let fault = |line: u64, problem: String| {
-        let help = "a sheet is written by `atlas scorecard --ratings-sheet FILE`";
-        Err(Error::input(path, Some(line), problem, help))
-    };
-    let rows = match rows(text.trim_start_matches('\u{feff}')) {
-        Ok(rows) => rows,
-        Err(line) => return fault(line, "a quote is not closed".to_owned()),
-    };
-    let Some((first, header)) = rows.first() else {
-        return fault(1, "the sheet is empty".to_owned());
-    };
-    let column = |name: &str| header.iter().position(|own| own.trim().eq_ignore_ascii_case(name));
-    let (Some(id_at), Some(rating_at)) = (column("id"), column("rating")) else {
-        return fault(*first, "it needs the columns `id` and `rating`".to_owned());
-    };
+    let help = "a sheet is written by `atlas scorecard --ratings-sheet FILE`";
+    let fault = |line: u64, problem: String| Err(Error::input(path, Some(line), problem, help));
+    let filled = sheet::read(path, &text, ["id", "rating"], help)?;
     let mut ratings = BTreeMap::new();
     let mut seen = BTreeSet::new();
-    for (line, row) in &rows[1..] {
-        if row.len() != header.len() {
-            let (found, wanted) = (row.len(), header.len());
-            return fault(*line, format!("{found} fields where the first line has {wanted}"));
-        }
-        let id = row[id_at].trim().to_owned();
+    for (line, [id, rating]) in &filled {
+        let id = id.trim().to_owned();
         if !seen.insert(id.clone()) {
             return fault(*line, format!("`{id}` stands here a second time"));
         }
-        match row[rating_at].trim().to_lowercase().as_str() {
+        match rating.trim().to_lowercase().as_str() {
             "" => {}
             "correct" => {
                 ratings.insert(id, true);
@@ -100,44 +78,6 @@ pub fn read(path: &Path) -> Result<BTreeMap<String, bool>> {
         }
     }
     Ok(ratings)
-}
-
-/// Rows with their lines, from 1; a quoted field may hold line ends. The error is the line of a quote
-/// that is never closed.
-fn rows(text: &str) -> std::result::Result<Vec<(u64, Vec<String>)>, u64> {
-    let mut rows = Vec::new();
-    let (mut row, mut field) = (Vec::new(), String::new());
-    let (mut line, mut began, mut opened) = (1, 1, None);
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        line += u64::from(letter == '\n');
-        match (opened, letter) {
-            (Some(_), '"') if letters.peek() == Some(&'"') => {
-                letters.next();
-                field.push('"');
-            }
-            (Some(_), '"') => opened = None,
-            (Some(_), letter) => field.push(letter),
-            (None, '"') => opened = Some(line),
-            (None, ',') => row.push(std::mem::take(&mut field)),
-            (None, '\r') => {}
-            (None, '\n') => {
-                row.push(std::mem::take(&mut field));
-                rows.push((began, std::mem::take(&mut row)));
-                began = line;
-            }
-            (None, letter) => field.push(letter),
-        }
-    }
-    if let Some(line) = opened {
-        return Err(line);
-    }
-    if !field.is_empty() || !row.is_empty() {
-        row.push(field);
-        rows.push((began, row));
-    }
-    rows.retain(|(_, row)| row.iter().any(|field| !field.trim().is_empty()));
-    Ok(rows)
 }
 
 /// Two raters on the same answers.
@@ -255,9 +195,8 @@ mod tests {
 
     #[test]
     fn a_sheet_goes_out_and_comes_back() {
-        let text = sheet(&[answer("a", "=1+1"), answer("b", "no, \"30\""), answer("c", "x")]);
+        let text = sheet_of(&[answer("a", "=1+1"), answer("b", "no, \"30\""), answer("c", "x")]);
         assert!(text.contains("\"'=1+1\""), "no formula for a spreadsheet");
-        assert_eq!(rows(&text).unwrap()[2].1[3], "no, \"30\"");
         assert!(written(&text).unwrap().is_empty());
         let mut filled = text.replacen(",,\r\n", ",Correct,\r\n", 1);
         filled = filled.replacen(",,\r\n", ",wrong,\"a, b\"\r\n", 1);

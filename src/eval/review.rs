@@ -222,6 +222,10 @@ impl Ground<'_> {
                     findings.push(Finding::Moved { unit, to: to.clone() });
                     continue;
                 }
+                (State::Split { into }, _) => {
+                    findings.push(Finding::Split { unit, into: into.clone() });
+                    continue;
+                }
                 (State::Changed | State::Gone, _) => true,
                 // Without a hash of its own the old corpus tells.
                 (State::Unrecorded, Some(before)) => before.differs(&unit, &self.hash(&unit)?),

@@ -11,7 +11,7 @@ use super::latency::Judged;
 use super::leakage;
 use super::measurement::Measurement;
 use super::posterior::chance_of_at_least;
-use super::statistics::{upper_limit_after_none, wilson};
+use super::statistics::{percentile, upper_limit_after_none, wilson};
 use super::targets::{Kind, Target, Verdict};
 
 /// One line of the page.
@@ -176,6 +176,29 @@ pub fn times(target: &Target, judged: &[Judged]) -> Vec<Row> {
         rows.push(row);
     }
     rows
+}
+
+/// A time that was taken several times over, in seconds: its median, by nearest rank.
+pub fn median(target: &Target, seconds: &[f64]) -> Row {
+    let mut row = Row::not_measured(target, 0, "");
+    row.notes.clear();
+    let unit_us = target.unit_us().unwrap_or(1e6);
+    let values: Vec<f64> = seconds.iter().map(|s| s * 1e6 / unit_us).collect();
+    let (Some(found), Some(limit)) = (percentile(&values, 0.5), target.thresholds.first()) else {
+        row.notes.push("nothing was timed".to_owned());
+        return row;
+    };
+    row.value = Some(found.value);
+    row.n = values.len();
+    row.held = Some(limit.holds(found.value));
+    row.interval = found.interval.map(|interval| (interval.low, interval.high));
+    row.verdict = match row.interval.map(|(low, high)| (limit.holds(low), limit.holds(high))) {
+        Some((true, true)) => Verdict::Met,
+        Some((false, false)) => Verdict::Missed,
+        _ => Verdict::CannotTell,
+    };
+    row.certainty = format!("the median of {} runs, by their order", values.len());
+    row
 }
 
 /// A share that is a census.
@@ -375,6 +398,20 @@ mod tests {
         assert_eq!((of(15).held, of(15).verdict), (Some(false), Verdict::Missed));
         assert_eq!(of(15).certainty, "under 1 % that the true share meets it");
         assert_eq!(share(&coverage, 0, 0).verdict, Verdict::NotMeasured);
+    }
+
+    #[test]
+    fn a_time_is_judged_by_the_median_of_six_runs() {
+        let build = Target { unit: "ms".into(), ..target("build", Kind::Target, "at_most", 20.0) };
+        let of = |seconds: &[f64]| median(&build, seconds);
+        let fast = of(&[0.011, 0.013, 0.012, 0.018, 0.012, 0.011]);
+        assert_eq!((fast.value, fast.interval), (Some(12.0), Some((11.0, 18.0))));
+        assert_eq!((fast.held, fast.verdict), (Some(true), Verdict::Met));
+        let slow_once = of(&[0.011, 0.013, 0.012, 0.028, 0.012, 0.011]);
+        assert_eq!((slow_once.held, slow_once.verdict), (Some(true), Verdict::CannotTell));
+        assert_eq!(of(&[0.03; 6]).verdict, Verdict::Missed);
+        assert_eq!(of(&[0.01; 5]).verdict, Verdict::CannotTell, "no interval under six");
+        assert_eq!(of(&[]).verdict, Verdict::NotMeasured);
     }
 
     #[test]

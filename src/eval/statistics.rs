@@ -188,6 +188,29 @@ impl Tails {
     }
 }
 
+/// The p-values `p` as Holm's step-down procedure adjusts them for being looked at together, in their
+/// order: at most the adjusted value is the chance that any of the rejected was luck.
+///
+/// The i-th smallest of m is multiplied by m - i + 1, made no smaller than the one before it, and at
+/// most 1. Reference: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
+/// Journal of Statistics 6, 1979.
+///
+/// ```
+/// use atlas::eval::statistics::holm;
+/// assert_eq!(holm(&[0.25, 0.125, 0.5]), [0.5, 0.375, 0.5]);
+/// ```
+pub fn holm(p: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
+    let mut adjusted = vec![1.0; p.len()];
+    let mut least = 0.0_f64;
+    for (step, at) in order.into_iter().enumerate() {
+        least = least.max((p.len() - step) as f64 * p[at]).min(1.0);
+        adjusted[at] = least;
+    }
+    adjusted
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use cell::Cell;
 use cell::Eye;
+pub use cell::{Cell, Range, TieRange, tie_range};
 
 use super::measurement::{Options, request};
 use super::questions::{Question, QuestionSet};
@@ -43,6 +43,18 @@ const RRF_VALUES: [f64; 12] =
     [1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 100.0, 200.0, 500.0, 1_000.0, 10_000.0];
 
 impl Knob {
+    /// The values that a sweep tries whatever the questions are, the one in force apart; none for a
+    /// setting whose values depend on what was found.
+    pub fn fixed_values(self) -> Vec<f64> {
+        match self {
+            Self::Alpha => {
+                (0..=ALPHA_STEPS).map(|step| f64::from(step) / f64::from(ALPHA_STEPS)).collect()
+            }
+            Self::RrfK => RRF_VALUES.to_vec(),
+            Self::MinScore | Self::K => Vec::new(),
+        }
+    }
+
     /// Its key in `atlas.toml`.
     pub const fn key(self) -> &'static str {
         match self {
@@ -256,11 +268,9 @@ impl<'r> Recording<'r> {
                 let most = most.unwrap_or(1).max(1) as u32;
                 (1..=most).map(f64::from).chain([self.settings.k as f64]).collect()
             }
-            Knob::Alpha => {
-                let steps = (0..=ALPHA_STEPS).map(|step| f64::from(step) / f64::from(ALPHA_STEPS));
-                steps.chain([self.settings.alpha]).collect()
+            Knob::Alpha | Knob::RrfK => {
+                knob.fixed_values().into_iter().chain([knob.of(&self.settings)]).collect()
             }
-            Knob::RrfK => RRF_VALUES.into_iter().chain([self.settings.rrf_k]).collect(),
         };
         values.sort_by(f64::total_cmp);
         values.dedup();

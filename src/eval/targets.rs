@@ -169,6 +169,8 @@ pub struct Targets {
     pub agreed: String,
     /// The one measure of `measure` that decides; all others are secondary.
     pub primary_measure: String,
+    /// Measures that are tested beside it, corrected for each other; all further ones are exploratory.
+    pub secondary_measures: Vec<String>,
     /// The targets that it states, in the order of [`NAMES`].
     pub rows: Vec<Target>,
     /// Expected ranges, if it states any.
@@ -181,6 +183,8 @@ struct File {
     version: Spanned<u32>,
     agreed: Spanned<toml::value::Datetime>,
     primary_measure: String,
+    #[serde(default)]
+    secondary_measures: Vec<String>,
     coverage: Option<Spanned<Written>>,
     groundedness: Option<Spanned<Written>>,
     leakage: Option<Spanned<Written>>,
@@ -274,13 +278,18 @@ impl Targets {
             }
             None => None,
         };
-        let stated = serde_json::to_string(&(&rows, &expected, &file.primary_measure));
+        let mut stated = serde_json::to_string(&(&rows, &expected, &file.primary_measure));
+        if !file.secondary_measures.is_empty() {
+            stated = stated
+                .and_then(|stated| serde_json::to_string(&(stated, &file.secondary_measures)));
+        }
         let hash = blake3::hash(stated.unwrap_or_default().as_bytes()).to_hex().to_string();
         Ok(Self {
             path: path.to_owned(),
             hash,
             agreed: date.to_string(),
             primary_measure: file.primary_measure,
+            secondary_measures: file.secondary_measures,
             rows,
             expected,
         })

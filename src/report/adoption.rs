@@ -80,12 +80,13 @@ pub fn adoption_text(report: &AdoptionReport<'_>) -> String {
         let week = &adoption.target_week;
         let limits: Vec<String> = target.thresholds.iter().map(|limit| limit.words()).collect();
         let what = match (value, why) {
-            (Some(value), _) => format!(
-                "{} of {} = {:.0} % in week {TARGET_WEEK} after launch, {}",
+            (Some(value), why) => format!(
+                "{} of {} = {:.0} % in week {TARGET_WEEK} after launch, {}{}",
                 week.members_asking,
                 week.members,
                 value * 100.0,
-                week.week
+                week.week,
+                why.as_ref().map_or_else(String::new, |why| format!("; {why}"))
             ),
             (None, why) => why.clone().unwrap_or_default(),
         };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::eval::check::{CaseReport, CheckReport, Share, Verdict};
+use crate::eval::check::{CaseReport, CheckReport, Share, Should, Verdict};
 use crate::eval::mechanical::{Failure, Fault};
 use crate::report::counted;
 
@@ -30,6 +30,9 @@ fn one_case(case: &CaseReport, width: usize, show: bool, out: &mut String) {
         Verdict::Failed => "FAILED",
         Verdict::ExpectedFail => "failed, as expected",
         Verdict::UnexpectedPass => "PASSED, though marked as failing",
+        Verdict::NotEvaluated if case.should == Should::Evidence => {
+            "not evaluated: needs no evidence"
+        }
         Verdict::NotEvaluated => "no answer",
     };
     let wrong: Vec<String> = case.failures.iter().map(failure).collect();
@@ -59,6 +62,11 @@ fn one_case(case: &CaseReport, width: usize, show: bool, out: &mut String) {
             );
             let _ = writeln!(out, "{:width$}    {}  {place}", "", group.units.join(" | "));
         }
+    }
+    for rival in case.rivals.iter().filter(|rival| case.rung.is_some() || show && rival.cited) {
+        let (reference, relation) = (&rival.reference, rival.relation);
+        let cited = if rival.cited { ", and is cited" } else { "" };
+        let _ = writeln!(out, "{:width$}    {reference}  {relation}, arrived{cited}", "");
     }
     if (show || case.rung.is_some())
         && let Some(answer) = &case.answer
@@ -103,6 +111,7 @@ fn failure(failure: &Failure) -> String {
         Fault::Empty => "says nothing".to_owned(),
         Fault::NoEvidence => format!("no evidence {what}"),
         Fault::Misleading => format!("misleading evidence {what}"),
+        Fault::ClosedContext => format!("was given {what}, which the asker may not read"),
     }
 }
 
@@ -117,11 +126,14 @@ pub(super) fn share(share: &Share) -> String {
 }
 
 fn totals(report: &CheckReport, out: &mut String) {
-    let missing = report.not_evaluated();
-    if !missing.is_empty() {
-        let _ =
-            writeln!(out, "no answer   {}: {}", counted(missing.len(), "case"), missing.join(", "));
-    }
+    let mut listed = |what: &str, ids: Vec<&str>, told: &str| {
+        if !ids.is_empty() {
+            let n = counted(ids.len(), "case");
+            let _ = writeln!(out, "{what:11} {n}: {}{told}", ids.join(", "));
+        }
+    };
+    listed("no answer", report.not_evaluated(), "");
+    listed("no evidence", report.without_evidence(), "; none is needed, so nothing is judged");
     if !report.left_out.is_empty() {
         let n = counted(report.left_out.len(), "case");
         let _ = writeln!(out, "left out    {n}: the evidence is not among these documents");
@@ -152,6 +164,19 @@ fn totals(report: &CheckReport, out: &mut String) {
     let _ = writeln!(out, "evidence    {}", share(&report.evidence));
     if report.answerer.is_empty() {
         return;
+    }
+    if report.recorded_contexts > 0 {
+        let n = report.recorded_contexts;
+        let _ = writeln!(
+            out,
+            "            {} judged against the context recorded with the answer, all others against that \
+             of this engine",
+            counted(n, "case")
+        );
+    } else if report.answerer.starts_with("recorded") {
+        out.push_str(
+            "            the answers name no context: judged against what this engine brings\n",
+        );
     }
     let table = report.abstention;
     let _ = writeln!(out, "abstention                  answered  declined");

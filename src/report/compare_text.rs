@@ -65,17 +65,15 @@ pub fn compare_text(
             || "exploratory, no p".to_owned(),
             |test| {
                 let how = if test.exact { "exact" } else { "drawn" };
-                format!("{how} sign-flip p {:.3}, at best {:.3}", test.p, test.smallest)
+                let holm = difference.adjusted;
+                let holm = holm.map_or_else(String::new, |p| format!(", {p:.3} by Holm"));
+                format!("{how} sign-flip p {:.3}{holm}, at best {:.3}", test.p, test.smallest)
             },
         );
         let _ = writeln!(
             out,
             "  {:9} {:.3} to {:.3} (n {})   95 %: {range}   {} changed; {test}",
-            difference.name,
-            difference.before,
-            difference.now,
-            compared.questions,
-            difference.changed
+            difference.name, difference.before, difference.now, difference.n, difference.changed
         );
     }
     let verdict = if compared.failing < CHANGES_MIN { ", so it cannot show a gain" } else { "" };

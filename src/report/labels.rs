@@ -38,6 +38,11 @@ pub(super) fn labels_text(out: &mut String, set: &Measurement, show_questions: b
             State::Moved { to } => {
                 writeln!(out, "  moved      {question}: {unit} is {to} now, by its text")
             }
+            State::Split { into } => writeln!(
+                out,
+                "  STALE      {question}: {unit} was split, its text stands in {} now; review it",
+                into.join(", ")
+            ),
             State::Changed => writeln!(
                 out,
                 "  STALE      {question}: {unit} has another text than was judged; review it"

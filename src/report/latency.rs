@@ -130,9 +130,7 @@ fn rows_text(out: &mut String, report: &LatencyReport<'_>) {
         "stage", "mean", "p50 (95 %)", "p95 (95 %)", "p99 (95 %)"
     );
     for row in &report.rows {
-        let share = row
-            .slow_share
-            .map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0));
+        let share = row.slow_share.map_or_else(|| "-".to_owned(), percent);
         let _ = writeln!(
             out,
             "  {:9}  {:>9}  {:31}  {:31}  {:31}  {share:>7}",

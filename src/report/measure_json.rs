@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::MeasureReport;
 use super::labels::labels_json;
+use super::numbers::{ends, mean_of, of_judged};
 use super::tables::{noise, stage_names};
 use crate::eval::bootstrap::{SEED, mean_interval};
 use crate::eval::measurement::{CONTEXT_MEASURES, Measured, Measurement, RANKING_MEASURES, TOKENS};
@@ -58,6 +59,7 @@ fn set_json(set: &Measurement, report: &MeasureReport<'_>) -> Value {
         "means": means(set, None),
         "intervals": intervals(set),
         "supplied": supplied(set, report.settings.k),
+        "ties": ties(set),
         "stages": stages(set),
         "noise": noise_json(set),
         "by_kind": kinds,
@@ -96,6 +98,19 @@ fn supplied(set: &Measurement, k: usize) -> Value {
         "mrr": mean(&|question| question.value("rank").map_or(0.0, f64::recip)),
         "precision_of_k": mean(&|question| question.precision_of_k(k)),
         "precision_of_tokens": mean(&Measured::precision_of_tokens),
+        "judged": set.scored(None).map(Measured::judged_units).sum::<usize>(),
+        "precision_of_judged": mean_of(&of_judged(set)),
+    })
+}
+
+/// How far the means depend on the order of equal scores.
+fn ties(set: &Measurement) -> Value {
+    let recall = ends(set, |end| end.recall);
+    let precision = ends(set, |end| end.precision);
+    json!({
+        "questions": set.scored(None).filter(|question| question.depends_on_ties()).count(),
+        "recall": recall,
+        "precision": precision,
     })
 }
 
@@ -173,8 +188,18 @@ fn question_json(question: &Measured) -> Value {
         "stages": question
             .stages
             .iter()
-            .map(|stage| json!({ "name": stage.name, "covered": stage.covered, "rank": stage.rank }))
+            .map(|stage| {
+                json!({
+                    "name": stage.name,
+                    "covered": stage.covered,
+                    "rank": stage.rank,
+                    "candidates": stage.candidates,
+                    "best": stage.best,
+                    "median": stage.median,
+                })
+            })
             .collect::<Vec<_>>(),
+        "ties": question.ties,
         "measures": question.values,
     })
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::fold::folded;
 use super::labels::labels_text;
 use super::measure_json::times;
+use super::numbers::{ends, of_judged};
 use super::tables::{kinds_text, noise_text, stages_text};
 use super::{MeasureReport, counted, numbers};
 use crate::eval::compare::CHANGES_MIN;
@@ -128,8 +129,7 @@ fn questions_text(out: &mut String, set: &Measurement, columns: usize) {
             continue;
         }
         let value = |name: &str| question.value(name).unwrap_or(0.0);
-        let rank =
-            question.value("rank").map_or_else(|| "none".to_owned(), |rank| format!("{rank:.0}"));
+        let rank = rank_text(question);
         let _ = writeln!(
             out,
             "{:3.0}  {:6.2}  {:5.2}  {rank:>4}  {:6}",
@@ -140,6 +140,45 @@ fn questions_text(out: &mut String, set: &Measurement, columns: usize) {
         );
     }
     out.push('\n');
+}
+
+/// The rank, or the range that equal scores leave open: `2`, `1-3`, `none`.
+fn rank_text(question: &Measured) -> String {
+    let place =
+        |rank: Option<f64>| rank.map_or_else(|| "none".to_owned(), |rank| format!("{rank:.0}"));
+    match question.ties.map(|ties| (ties.most.rank, ties.least.rank)) {
+        Some((well, badly)) if well != badly => format!("{}-{}", place(well), place(badly)),
+        _ => place(question.value("rank")),
+    }
+}
+
+/// What nobody has judged, and what equal scores leave open.
+fn open_text(out: &mut String, set: &Measurement) {
+    let sum = |of: &dyn Fn(&Measured) -> usize| set.scored(None).map(of).sum::<usize>();
+    let supplied = sum(&|question| question.supplied.len() - question.duplicates());
+    let (judged, relevant) = (sum(&Measured::judged_units), sum(&Measured::relevant_units));
+    let values = of_judged(set);
+    let left_out = match numbers::mean_of(&values) {
+        Some(mean) if judged > relevant => {
+            format!("left out, precision is {mean:.2} (n {})", values.len())
+        }
+        _ => "none was judged not relevant".to_owned(),
+    };
+    let of = format!("{judged} of {supplied}");
+    let _ = writeln!(out, "  judged      {of:16} blocks; the others count as wrong; {left_out}");
+    let tied = sum(&|question| usize::from(question.depends_on_ties()));
+    let range = |of| {
+        ends(set, of).map_or_else(String::new, |(least, most)| format!("{least:.3} to {most:.3}"))
+    };
+    let what = match tied {
+        0 => "no number depends on the order of equal scores".to_owned(),
+        _ => format!(
+            "depend on the order of equal scores: recall {}, precision {}",
+            range(|end| end.recall),
+            range(|end| end.precision)
+        ),
+    };
+    let _ = writeln!(out, "  ties        {:16} {what}", counted(tied, "question"));
 }
 
 /// `text` in at most `width` characters, cut with an ellipsis.
@@ -193,6 +232,7 @@ fn means_text(out: &mut String, set: &Measurement, report: &MeasureReport<'_>) {
         set.scored(None).map(|q| q.value("rank").map_or(0.0, f64::recip)).collect();
     line(out, "MRR", &reciprocal, "of what was supplied");
     prompt_text(out, set);
+    open_text(out, set);
     let _ = writeln!(
         out,
         "  ranking     before min-score and window, to depth {}",

@@ -4,6 +4,7 @@ mod adoption;
 mod cases;
 mod html;
 mod junit;
+mod check_compare;
 mod check_text;
 mod judge_text;
 mod compare_text;
@@ -21,6 +22,7 @@ mod tables;
 
 pub use adoption::{AdoptionReport, adoption_json, adoption_text};
 pub use cases::{Case, Outcome as CaseOutcome, of_check, of_leakage, of_questions, of_scorecard};
+pub use check_compare::check_compare_text;
 pub use check_text::check_text;
 pub use compare_text::compare_text;
 pub use csv::measure_csv;

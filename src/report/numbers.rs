@@ -3,6 +3,7 @@
 use crate::eval::bootstrap::{SEED, mean_interval};
 use crate::eval::measurement::Measurement;
 use crate::eval::statistics::{Interval, wilson};
+use crate::eval::sweep::Range;
 
 /// Scored questions that hit, of `kind` only, if given, and their Wilson interval in per cent.
 pub(super) fn hits(set: &Measurement, kind: Option<&str>) -> (usize, String) {
@@ -20,4 +21,24 @@ pub(super) fn range(values: &[f64]) -> String {
 
 fn percent(range: &Interval) -> String {
     format!("{:.0} to {:.0}", range.low * 100.0, range.high * 100.0)
+}
+
+/// The mean; `None` of nothing.
+pub(super) fn mean_of(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The relevant share of the supplied units that somebody has judged, of each scored question that got
+/// one.
+pub(super) fn of_judged(set: &Measurement) -> Vec<f64> {
+    let some = set.scored(None).filter(|question| question.judged_units() > 0);
+    some.map(|question| question.relevant_units() as f64 / question.judged_units() as f64).collect()
+}
+
+/// The mean of a number over the scored questions if every tie fell badly, and if every tie fell well.
+pub(super) fn ends(set: &Measurement, of: fn(&Range) -> f64) -> Option<(f64, f64)> {
+    let ties: Vec<_> = set.scored(None).filter_map(|question| question.ties).collect();
+    let least: Vec<f64> = ties.iter().map(|ties| of(&ties.least)).collect();
+    let most: Vec<f64> = ties.iter().map(|ties| of(&ties.most)).collect();
+    Some((mean_of(&least)?, mean_of(&most)?))
 }

@@ -32,8 +32,21 @@ pub struct Receipt {
     pub definitions: u32,
     /// The seed of every interval and test.
     pub seed: u64,
+    /// What answered and what judged, each with all that decides it; `None` where retrieval alone was
+    /// measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Answers>,
     /// BLAKE3 over all of the above; equal receipts, equal numbers.
     pub id: String,
+}
+
+/// What decides the answers of a check, and what is said of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answers {
+    /// The answerer's id; empty when evidence alone was judged.
+    pub answerer: String,
+    /// The judge's id.
+    pub judge: String,
 }
 
 impl Receipt {
@@ -56,11 +69,25 @@ impl Receipt {
             code: env!("CARGO_PKG_VERSION").to_owned(),
             definitions: DEFINITIONS,
             seed: SEED,
+            answers: None,
             id: String::new(),
         };
-        let text = serde_json::to_string(&receipt).unwrap_or_default();
-        receipt.id = blake3::hash(text.as_bytes()).to_hex().to_string();
+        receipt.id = receipt.hash();
         receipt
+    }
+
+    /// The same for a check of answers.
+    #[must_use]
+    pub fn with_answers(self, answerer: &str, judge: &str) -> Self {
+        let answers = Answers { answerer: answerer.to_owned(), judge: judge.to_owned() };
+        let mut receipt = Self { answers: Some(answers), id: String::new(), ..self };
+        receipt.id = receipt.hash();
+        receipt
+    }
+
+    fn hash(&self) -> String {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        blake3::hash(text.as_bytes()).to_hex().to_string()
     }
 
     /// The settings that a reader asks for first, in a line.

@@ -61,15 +61,19 @@ pub fn scorecard_text(card: &Scorecard) -> String {
         card.agreed,
         short(&card.receipt)
     );
+    let width = card.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(14);
     for moved in &card.moved {
         let _ = writeln!(out, "MOVED       {moved}; `--acknowledge WHY` says that somebody knows");
     }
-    let _ =
-        writeln!(out, "\n  {:14}  {:16}  {:5}  {:12}  value", "name", "limit", "held", "verdict");
+    let _ = writeln!(
+        out,
+        "\n  {:width$}  {:16}  {:5}  {:12}  value",
+        "name", "limit", "held", "verdict"
+    );
     for row in &card.rows {
         let _ = writeln!(
             out,
-            "  {:14}  {:16}  {:5}  {:12}  {}",
+            "  {:width$}  {:16}  {:5}  {:12}  {}",
             row.name,
             row.threshold,
             held(row),

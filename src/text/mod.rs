@@ -14,7 +14,7 @@ mod analyzer;
 mod estimate;
 mod script;
 mod stem;
-mod stop;
+pub(crate) mod stop;
 
 pub use analyzer::{Analyzer, Settings, Stems};
 pub use estimate::{ESTIMATOR, estimate_tokens, sentences};

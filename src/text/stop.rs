@@ -13,7 +13,7 @@ const ENGLISH: [&str; 77] = [
 ];
 
 /// Whether `word` (lower case, not stemmed) is a stop word of `language`.
-pub(super) fn is_stop(language: &str, word: &str) -> bool {
+pub(crate) fn is_stop(language: &str, word: &str) -> bool {
     language == "en" && ENGLISH.binary_search(&word).is_ok()
 }
 

@@ -19,7 +19,9 @@ fn adoption_of_the_sample() {
     s.say("as it was in the middle of the fourth week, and with more asked of it");
     s.run("adoption --until 2026-09-30");
     s.edit("evals/atlas-bikes/targets.toml", "at_least = 0.50", "at_least = 0.95");
-    assert_eq!(s.run("adoption --weeks 2").code, 1);
+    assert_eq!(s.run("adoption --weeks 2").code, 3);
+    s.say("named, it is no more evidence than it was");
+    assert_eq!(s.run("adoption --weeks 2 --log evals/distributor/usage-sample.jsonl").code, 3);
 }
 
 #[test]

@@ -24,6 +24,21 @@ questions:
     expect: { abstains: true, must_not_contain: [litre] }
 ";
 
+/// A target that one of two answers misses.
+const TARGET: &str = "version = 1
+agreed = 2026-11-30
+primary_measure = \"recall\"
+
+[coverage]
+kind = \"target\"
+definition = \"share of the questions that get a correct, cited answer\"
+method = \"checked by machine\"
+sample = \"two questions\"
+at_least = 0.9
+unit = \"share of questions\"
+source = \"check\"
+";
+
 fn pumps(s: &Session) {
     s.pumps();
     s.write("evals/questions.yaml", CASES);
@@ -131,10 +146,14 @@ fn check_against_a_target() {
     assert_eq!(s.run("check --target 0.5 --show").code, 0);
     assert_eq!(s.run("check --target 2").code, 4);
     s.say("the target that was agreed");
-    s.write("evals/targets.toml", "[coverage]\nat_least = 0.9\n");
+    s.write("evals/targets.toml", TARGET);
     assert_eq!(s.run("check").code, 1);
+    s.say("the same, when its sample is another project's");
+    s.write("evals/targets.toml", format!("{TARGET}project = \"elsewhere\"\n"));
+    assert_eq!(s.run("check").code, 0);
+    assert_eq!(s.run("check --targets evals/targets.toml").code, 1);
     s.say("a failure that is known fails no run, until it passes");
-    s.write("evals/targets.toml", "");
+    s.write("evals/targets.toml", TARGET.split_once("\n[").unwrap().0);
     let marked = "must_contain: [gallon], ";
     s.edit(
         "evals/questions.yaml",
@@ -162,6 +181,27 @@ fn check_expectations_that_are_wrong() {
     wrong("nothing demanded", "{ abstains: true, must_not_contain: [litre] }", "{}");
     wrong("a phrase without a word", "[litre], must_cite", "['—'], must_cite");
     assert_eq!(s.run("check --set nowhere.yaml").code, 4);
+}
+
+/// Labels of expected answers follow their text as those of question sets do.
+#[test]
+fn check_after_the_corpus_has_changed() {
+    let mut s = session!();
+    pumps(&s);
+    s.say("a hash of a unit that is not named");
+    let hash =
+        |unit: &str| format!("kind: direct\n    hashes: {{ {unit}: \"0123456789abcdef\" }}\n");
+    s.edit("evals/questions.yaml", "kind: direct\n", &hash("PUMP-2"));
+    assert_eq!(s.run("check").code, 4);
+    s.say("a text that stands nowhere");
+    s.edit("evals/questions.yaml", &hash("PUMP-2"), &hash("PUMP-1"));
+    s.run("check");
+    s.say("recorded, and then the paper gets another id");
+    s.edit("evals/questions.yaml", &hash("PUMP-1"), "kind: direct\n");
+    s.run("measure --record-hashes --set evals/questions.yaml");
+    s.edit("docs/pump.md", "id: PUMP\n", "id: PUMPS\n");
+    let followed = s.run("check");
+    assert!(followed.stdout.contains("evidence    1 of 1") && !followed.stderr.contains("STALE"));
 }
 
 /// Faults that are known, one a line, and the failures that they must give, neither more nor fewer.
@@ -226,6 +266,110 @@ fn check_recorded_answers_with_known_faults() {
             .collect();
         assert_eq!(found, expected, "{what}");
     }
+}
+
+/// A record that names its context is judged by it, one that names none by what the engine brings.
+#[test]
+fn check_recorded_answers_with_their_context() {
+    let mut s = session!();
+    pumps(&s);
+    let rest = "Nothing in the documents open to you answers this question.";
+    let record = |context: &str| {
+        let oil = r#"{"id": "oil", "answer": "A litre a year.", "citations": ["PUMP-1"]"#;
+        format!("{oil}{context}}}\n{{\"id\": \"price\", \"answer\": \"{rest}\"}}\n")
+    };
+    let rung = |s: &Session| {
+        let json = s.prepare("check --answers answers.jsonl --format json").stdout;
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        (json["cases"][0]["rung"].as_str().map(str::to_owned), json["recorded_contexts"].as_u64())
+    };
+    s.say("no context is named");
+    s.write("answers.jsonl", record(""));
+    s.run("check --answers answers.jsonl");
+    assert_eq!(rung(&s), (None, Some(0)));
+    s.say("the context that was recorded lacks what is cited");
+    s.write("answers.jsonl", record(", \"context\": [\"PUMP-2\", \"hose-1\"]"));
+    s.run("check --answers answers.jsonl");
+    assert_eq!(rung(&s), (Some("not_supplied".to_owned()), Some(1)));
+    s.say("and has it, though the engine here would not have brought it");
+    s.write("answers.jsonl", record(", \"context\": [\"PUMP-1\"]"));
+    s.run("check --answers answers.jsonl --setting search.min_score=1");
+    s.write("answers.jsonl", record(""));
+    s.run("check --answers answers.jsonl --setting search.min_score=1");
+    s.say("a context that is none");
+    for context in ["[\"PUMP-9\"]", "[\"PUMP\"]", "\"PUMP-1\""] {
+        s.write("answers.jsonl", record(&format!(", \"context\": {context}")));
+        assert_eq!(s.run("check --answers answers.jsonl").code, 4);
+    }
+}
+
+/// The evidence arrived, and the answer is made from the version before: a rung of its own.
+#[test]
+fn check_an_answer_from_another_version() {
+    let mut s = session!();
+    s.pumps();
+    for (revision, years) in [("R1", 2), ("R2", 3)] {
+        let head = format!("---\nid: OIL-{revision}\ntitle: Oil policy {revision}\n---\n");
+        s.write(
+            &format!("docs/oil-{revision}.md"),
+            format!("{head}Oil of the pump is kept for {years} years.\n"),
+        );
+    }
+    s.write(
+        "evals/questions.yaml",
+        "corpus: pumps\nquestions:\n  - id: kept\n    question: How long is oil of the pump kept by policy R2?\n    \
+         kind: direct\n    expect: { must_contain: [3 years] }\n    supporting: [OIL-R2-1]\n",
+    );
+    let answer = |text: &str, source: &str| {
+        format!("{{\"id\": \"kept\", \"answer\": \"{text}\", \"citations\": [\"{source}\"]}}\n")
+    };
+    s.write("answers.jsonl", answer("2 years.", "OIL-R1-1"));
+    s.run("check --answers answers.jsonl");
+    let rung = |s: &Session| {
+        let json = s.prepare("check --answers answers.jsonl --format json").stdout;
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        json["cases"][0]["rung"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(rung(&s), "wrong_version");
+    s.say("the right one is cited and misread");
+    s.write("answers.jsonl", answer("2 years.", "OIL-R2-1"));
+    assert_eq!(rung(&s), "unused");
+}
+
+/// Figures of other versions and products that arrive beside the evidence are offered to be forbidden.
+#[test]
+fn check_offers_strings_to_forbid() {
+    let mut s = session!();
+    s.bikes();
+    s.prepare("build");
+    let found = s.prepare("check --forbid").stdout;
+    let (_, offered) = found.split_once("\nforbid ").unwrap();
+    s.write("offered.txt", format!("forbid {offered}"));
+    s.show("offered.txt", 60);
+    s.run_json("check --forbid --format json");
+}
+
+#[test]
+fn check_compare() {
+    let mut s = session!();
+    pumps(&s);
+    let json = s.run_json("check --format json");
+    demand(&json, "receipt.id receipt.answers.answerer receipt.answers.judge receipt.sets");
+    s.write("before.json", json.to_string());
+    assert_eq!(s.run("check --compare before.json").code, 0);
+    s.say("an answerer that declines sooner");
+    s.run("check --compare before.json --quiet --setting answer.min_score=1");
+    let found =
+        s.run_json("check --compare before.json --setting answer.min_score=1 --format json");
+    assert_eq!(found["comparison"]["lost"][0]["id"], "oil");
+    assert_ne!(found["receipt"]["id"], json["receipt"]["id"]);
+    s.say("another set");
+    s.edit("evals/questions.yaml", "must_contain: [litre]", "must_contain: [gallon]");
+    assert_eq!(s.run("check --compare before.json").code, 4);
+    s.run("check --compare before.json --across");
+    s.write("wrong.json", "{}");
+    assert_eq!(s.run("check --compare wrong.json").code, 4);
+    assert_eq!(s.run("check --compare nowhere.json").code, 4);
 }
 
 #[test]

@@ -157,6 +157,7 @@ fn measure_compare() {
     let before = s.prepare("measure --format json").stdout;
     s.write("before.json", before);
     assert_eq!(s.run("measure --summary --compare before.json").code, 0);
+    s.run("measure --quiet --compare before.json -k 1");
     s.say("a document was changed since");
     s.edit("docs/pump.md", "| F-12 | No oil |", "| F-13 | No oil |");
     assert_eq!(s.run("measure --summary --compare before.json -k 1").code, 4);
@@ -168,6 +169,27 @@ fn measure_compare() {
     assert_eq!(s.run("measure --compare wrong.json").code, 4);
     s.say("a measurement of another set");
     assert_eq!(s.run("measure --held-out --compare before.json").code, 4);
+}
+
+/// Measures that are declared beforehand are tested, those beside the primary one with Holm's correction;
+/// what is not declared has no p.
+#[test]
+fn measure_compare_declared() {
+    let mut s = session!();
+    pumps(&s);
+    let before = s.prepare("measure --format json").stdout;
+    s.write("before.json", before);
+    let head = "version = 1\nagreed = 2026-11-30\nprimary_measure = \"recall\"\n";
+    s.write("evals/targets.toml", format!("{head}secondary_measures = [\"precision\", \"mrr\"]\n"));
+    assert_eq!(s.run("measure --summary --compare before.json -k 1").code, 0);
+    let found = s.run_json("measure --compare before.json -k 1 --format json");
+    let role =
+        |at: usize| found["comparison"]["differences"][at]["role"].as_str().unwrap().to_owned();
+    let roles: Vec<String> = (0..4).map(role).collect();
+    assert_eq!(roles, ["exploratory", "primary", "secondary", "secondary"]);
+    s.say("a measure that there is not");
+    s.write("evals/targets.toml", format!("{head}secondary_measures = [\"recal\"]\n"));
+    assert_eq!(s.run("measure --summary --compare before.json").code, 4);
 }
 
 #[test]
@@ -239,6 +261,25 @@ fn review() {
     assert_eq!(s.run("review").code, 1);
     assert_eq!(s.run("review --accept dev-code --who Kim --why 'never mind'").code, 4);
     assert_eq!(s.run("review --before nowhere").code, 4);
+}
+
+/// A heading put into a block splits it. The hash of the text that was judged is enough to see that: no
+/// copy of the corpus as it was is needed.
+#[test]
+fn review_of_a_block_that_was_split() {
+    let mut s = session!();
+    pumps(&s);
+    s.prepare("build");
+    s.prepare("measure --record-hashes");
+    s.edit("docs/pump.md", "whistles.\n\n| Code", "whistles.\n\n### Codes\n\n| Code");
+    assert_eq!(s.run("review").code, 1);
+    let found = s.run_json("review --format json");
+    let finding = &found["touched"][0]["findings"][0];
+    assert_eq!((&finding["what"], &finding["into"][1]), (&"split".into(), &"PUMP-3".into()));
+    s.run("measure --summary -k 1");
+    s.say("a sentence more, and no hash tells where the text has gone");
+    s.edit("docs/pump.md", "### Codes\n", "### Codes\n\nCodes are shown.\n");
+    s.run("review");
 }
 
 #[test]

@@ -44,6 +44,14 @@ fn scorecard_text() {
         assert!(!row(&ran.stdout, name).is_empty(), "{name} is missing in\n{}", ran.stdout);
     }
     assert!(row(&ran.stdout, "coverage").concat().contains("people have not rated them"));
+    let named = s.prepare("scorecard --log evals/distributor/usage-sample.jsonl").stdout;
+    for name in ["latency p50", "latency p95", "adoption"] {
+        let row = row(&named, name).concat();
+        assert!(row.contains("not measured") && row.contains("sample data"), "{row}");
+    }
+    for name in ["build", "rebuild_one_file"] {
+        assert!(row(&named, name).concat().contains("debug build") || !cfg!(debug_assertions));
+    }
     s.say("two raters: 26 by both, 4 on which they differ");
     s.write("a.csv", sheet(26, 34, 0));
     s.write("b.csv", sheet(26, 34, 4));

@@ -96,6 +96,11 @@ fn help_of_review() {
 }
 
 #[test]
+fn help_of_judge() {
+    session!().run("judge --help");
+}
+
+#[test]
 fn help_of_mutate() {
     session!().run("mutate --help");
 }

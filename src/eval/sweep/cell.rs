@@ -53,6 +53,27 @@ impl Cell {
     }
 }
 
+/// What the order of equal scores leaves open of one question's context.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TieRange {
+    /// The numbers if every tie fell badly.
+    pub least: Range,
+    /// The numbers if every tie fell well.
+    pub most: Range,
+}
+
+/// What the order of equal scores decides for `question`, whose candidates above the minimum are the
+/// list, best first, of which a window of so many blocks and so many tokens is taken.
+pub fn tie_range(
+    passages: &PassageStore,
+    question: &Question,
+    by_document: bool,
+    (list, k, budget): (&[Scored], usize, usize),
+) -> Result<TieRange> {
+    let cell = Eye::new(passages, question, by_document)?.cell(list, k, budget)?;
+    Ok(TieRange { least: cell.least, most: cell.most })
+}
+
 /// The values of a context in the order of the measures: hit, recall, precision, rank; then its tokens
 /// and blocks.
 type Numbers = ([Option<f64>; 4], usize, usize);
