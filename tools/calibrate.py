@@ -1,16 +1,30 @@
 #!/usr/bin/env python3
 """Fit the reranker's score: the probability that a candidate is relevant.
 
+    tools/calibrate.py            makes the candidates of SETS and PAIRS below, and fits
     tools/calibrate.py FILE.tsv ..
 
-Each file is what `cargo run --release --example candidates` prints for one set. The score is
+Each file is what `cargo run --release --example candidates` prints for one set; without files the built
+example is run on ../shared/data (a minute). The score is
 1 / (1 + exp(-(a + b * fused + c * confidence))), fitted by maximum likelihood on the half of each set's
 questions that may tune, every set with equal weight; the reliability table is of the other half. A set in
 which nothing is relevant (questions of another subject) weighs a quarter of one.
 """
 import hashlib
 import math
+import pathlib
+import subprocess
 import sys
+import tempfile
+
+SETS = ("scifact cranfield cisi cacm medline npl claude-docs xquad/en aws-docs medquad-liveqa "
+        "mtrag-un-mini").split()
+# A corpus, and questions of another subject: nothing is relevant.
+PAIRS = [
+    ("scifact", "claude-docs"), ("cranfield", "medline"), ("cisi", "aws-docs"), ("cacm", "cranfield"),
+    ("medline", "cisi"), ("npl", "medquad-liveqa"), ("claude-docs", "scifact"), ("xquad/en", "cacm"),
+    ("aws-docs", "xquad/en"), ("medquad-liveqa", "npl"),
+]
 
 
 def tune(question):
@@ -64,10 +78,27 @@ def solve(matrix, right):
     return out
 
 
+def candidates(folder):
+    """Runs the example on every set and pair; the files are in `folder`."""
+    root = pathlib.Path(__file__).resolve().parent.parent
+    data = root.parent / "shared" / "data"
+    if not data.is_dir():
+        sys.exit(f"no public sets at {data}; name files instead")
+    paths = []
+    for own, *foreign in [(name,) for name in SETS] + PAIRS:
+        store = folder / own.replace("/", "-")
+        path = folder / f"{len(paths)}.tsv"
+        words = [root / "target/release/examples/candidates", data / own, store, *(data / name for name in foreign)]
+        with path.open("w") as out:
+            subprocess.run(list(map(str, words)), stdout=out, check=True)
+        paths.append(path)
+    return paths
+
+
 def main():
-    sets = {path: read(path) for path in sys.argv[1:]}
-    if not sets:
-        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = sys.argv[1:] or candidates(pathlib.Path(folder))
+        sets = {path: read(path) for path in paths}
     rows = []
     for own in sets.values():
         kept = [row for row in own if tune(row[0])]

@@ -199,7 +199,7 @@ impl Extractive {
         } else {
             self.index.lexical().explain(&query, scope, Bm25::default(), 0)?
         };
-        for (term, _) in query.terms() {
+        for (term, count) in query.terms() {
             let found = known.iter().find(|known| known.term == *term);
             let digits = term.bytes().any(|byte| byte.is_ascii_digit());
             let plain = term.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -211,7 +211,8 @@ impl Extractive {
             if digits && !plain {
                 codes.insert(term.clone());
             }
-            weights.insert(term.clone(), weight);
+            // A word with accents is asked for twice, each time with half its weight.
+            weights.insert(term.clone(), weight * count.min(1.0));
         }
         let total = weights.values().sum();
         Ok(Terms { weights, codes, total })

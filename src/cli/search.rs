@@ -364,8 +364,9 @@ fn explain(
         .iter()
         .map(|part| {
             let meant = part.stands_for.as_ref().map_or_else(String::new, |a| format!(" for {a}"));
+            let heading = if part.heading { ", and in a heading" } else { "" };
             format!(
-                "{}{meant} {:.2} ({} in it, in {} passages)",
+                "{}{meant} {:.2} ({} in it{heading}, in {} passages)",
                 part.term, part.score, part.tf, part.df
             )
         })

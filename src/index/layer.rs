@@ -148,7 +148,7 @@ impl Work<'_> {
         progress.step("cut");
         let (cuts, labels): (Vec<_>, Vec<_>) =
             batch.par_iter().map(|document| self.cut(document)).unzip();
-        let forms: Vec<Vec<String>> = batch
+        let forms: Vec<Vec<Form>> = batch
             .par_iter()
             .zip(&cuts)
             .map(|(document, cut)| searched(document, cut, self.settings.passage.titles))
@@ -157,11 +157,15 @@ impl Work<'_> {
         let terms: Vec<Vec<(String, u32)>> = forms
             .par_iter()
             .map_init(Stems::default, |stems, forms| {
-                forms.iter().map(|form| self.analyzer.document(form, stems)).collect()
+                let terms = |form: &Form| {
+                    let (headings, text) = form.whole.split_at(form.headings_bytes);
+                    self.analyzer.passage(headings, text, stems)
+                };
+                forms.iter().map(terms).collect()
             })
             .collect();
         progress.step("embed");
-        let texts: Vec<&str> = forms.iter().flatten().map(String::as_str).collect();
+        let texts: Vec<&str> = forms.iter().flatten().map(|form| form.whole.as_str()).collect();
         let ids: Vec<FormId> = texts.par_iter().map(|text| form_id(text)).collect();
         let mut brought = Vec::with_capacity(texts.len());
         for (document, forms) in batch.iter().zip(&forms) {
@@ -252,12 +256,21 @@ impl Work<'_> {
     }
 }
 
+/// The searched form of a passage.
+struct Form {
+    whole: String,
+    /// How much of it is titles.
+    headings_bytes: usize,
+}
+
 /// The searched form of every passage of a document, in order.
-fn searched(document: &Document, cut: &[(Block, Vec<Passage>)], titles: bool) -> Vec<String> {
+fn searched(document: &Document, cut: &[(Block, Vec<Passage>)], titles: bool) -> Vec<Form> {
     cut.iter()
         .flat_map(|(block, passages)| passages.iter().map(move |passage| (block, passage)))
         .map(|(block, passage)| {
-            searched_form(&document.title, &block.sections, &passage.text, titles)
+            let whole = searched_form(&document.title, &block.sections, &passage.text, titles);
+            let headings_bytes = whole.len() - passage.text.len();
+            Form { whole, headings_bytes }
         })
         .collect()
 }

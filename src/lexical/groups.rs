@@ -91,32 +91,38 @@ impl LexicalIndex {
     pub(super) fn plan<'q>(&self, query: &'q Query, scope: &Scope) -> Result<Plan<'q>> {
         let passages = self.statistics(scope)?.passages;
         let frequencies = self.frequencies(query, scope)?;
+        let counts = query.counts(&frequencies);
         let known: Vec<(&str, u64)> =
             query.all_terms().zip(frequencies).filter(|(_, df)| *df > 0).collect();
         let mut terms: Vec<(&str, u64)> = known;
         terms.sort_unstable();
         let place = |term: &str| terms.binary_search_by(|(own, _)| (*own).cmp(term)).ok();
         let idf = |term: &str| Bm25::idf(passages, place(term).map_or(0, |at| terms[at].1));
-        let part =
-            |term: &str, count: u32| place(term).map(|at| (at, f64::from(count) * idf(term)));
+        let part = |term: &str, count: f64| place(term).map(|at| (at, count * idf(term)));
+        // What one occurrence counts: less than one for a term with accents, nothing for the part of a
+        // code that is known.
+        let once = |term: &str| {
+            let at = query.terms().binary_search_by(|(own, _)| own.as_str().cmp(term));
+            at.map_or(1.0, |at| counts[at].min(1.0))
+        };
         let heaviest_first = |parts: &mut Vec<Part>| {
             parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         };
         let grouped = |term: &str| {
             let asked = query.groups().iter().flat_map(|group| &group.asked);
-            asked.filter(|own| *own == term).count() as u32
+            asked.filter(|own| *own == term).count() as f64 * once(term)
         };
-        let outside = query.terms().iter().filter_map(|(term, count)| {
-            let left = count.saturating_sub(grouped(term));
-            part(term, left).filter(|_| left > 0)
+        let outside = query.terms().iter().zip(&counts).filter_map(|((term, _), count)| {
+            let left = count - grouped(term);
+            part(term, left).filter(|_| left > 0.0)
         });
         let mut plain: Vec<Part> = outside.collect();
         heaviest_first(&mut plain);
         let groups = query.groups().iter().map(|group| {
             let mut asked: Vec<Part> =
-                group.asked.iter().filter_map(|term| part(term, 1)).collect();
+                group.asked.iter().filter_map(|term| part(term, once(term))).collect();
             heaviest_first(&mut asked);
-            let most: f64 = group.asked.iter().map(|term| idf(term)).sum();
+            let most: f64 = group.asked.iter().map(|term| once(term) * idf(term)).sum();
             let instead = group.instead.iter().filter_map(|phrase| {
                 let places: Option<Vec<usize>> = phrase.iter().map(|term| place(term)).collect();
                 let own: f64 = phrase.iter().map(|term| idf(term)).sum();
@@ -212,11 +218,11 @@ impl LexicalIndex {
             let (term, tf) = (plan.terms[at], tfs[at]);
             let idf = Bm25::idf(passages, df(term));
             let score = if tf == 0 { 0.0 } else { bound * saturation.share(tf, length) };
-            let count = (bound / idf).round() as u32;
-            let term = term.to_owned();
-            Explained { term, count, df: df(plan.terms[at]), idf, tf, score, stands_for: None }
+            let heading = self.in_heading(term, row)?;
+            let (count, df, term) = (bound / idf, df(term), term.to_owned());
+            Ok(Explained { term, count, df, idf, tf, score, stands_for: None, heading })
         };
-        let mut explained: Vec<Explained> = plan.plain.iter().map(one).collect();
+        let mut explained = plan.plain.iter().map(one).collect::<Result<Vec<Explained>>>()?;
         for group in &plan.groups {
             let asked = group.asked(&tfs, length, saturation);
             match group.instead(&tfs, length, saturation) {
@@ -224,15 +230,20 @@ impl LexicalIndex {
                     let (phrase, terms, bound) = &group.instead[at];
                     explained.push(Explained {
                         term: phrase.join(" "),
-                        count: 1,
+                        count: 1.0,
                         df: phrase.iter().map(|term| df(term)).min().unwrap_or(0),
                         idf: bound / group.group.weight,
                         tf: terms.iter().map(|term| tfs[*term]).min().unwrap_or(0),
                         score,
                         stands_for: Some(group.group.asked.join(" ")),
+                        heading: false,
                     });
                 }
-                _ => explained.extend(group.asked.iter().map(one)),
+                _ => {
+                    for part in &group.asked {
+                        explained.push(one(part)?);
+                    }
+                }
             }
         }
         explained.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.term.cmp(&b.term)));

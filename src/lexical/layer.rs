@@ -48,7 +48,7 @@ pub(super) struct Segment {
 /// A term of a query with its statistics in a scope, and the most it can give.
 pub(super) struct Weighted<'q> {
     pub term: &'q str,
-    pub count: u32,
+    pub count: f64,
     pub df: u64,
     pub idf: f64,
     pub bound: f64,
@@ -258,6 +258,33 @@ impl LexicalLayer {
                 for at in mine.clone() {
                     if let Some(tf) = cursor.seek(rows[at] - segment.base) {
                         hear(at, weight.bound * saturation.share(tf, lengths[rows[at] as usize]));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the weight of each of `terms` to `hear` for each of `rows`, which ascend, that holds it.
+    pub(super) fn held(
+        &self,
+        terms: &[(String, f64)],
+        rows: &[u32],
+        hear: &mut dyn FnMut(usize, f64),
+    ) -> Result<()> {
+        let segments = self.segments()?;
+        for segment in &segments.list {
+            let end = segment.base + segment.rows;
+            let mine = rows.partition_point(|row| *row < segment.base)
+                ..rows.partition_point(|row| *row < end);
+            for (term, weight) in terms {
+                let Some(postings) = self.postings(segments.field, segment, term)? else {
+                    continue;
+                };
+                let mut cursor = Cursor { postings, at: 0, bound: 0.0 };
+                for at in mine.clone() {
+                    if cursor.seek(rows[at] - segment.base).is_some() {
+                        hear(at, *weight);
                     }
                 }
             }

@@ -15,13 +15,18 @@ pub fn exhaustive(
     let statistics = index.statistics(scope)?;
     let average = statistics.terms_total as f64 / statistics.passages.max(1) as f64;
     let lengths = index.lengths()?;
-    let mut terms = Vec::new();
-    for (term, count) in query.terms() {
+    let (mut lists, mut frequencies) = (Vec::new(), Vec::new());
+    for (term, _) in query.terms() {
         let list = index.list(term)?;
-        let df = list.iter().filter(|(row, _)| scope.readable().contains(*row)).count() as u64;
-        if df > 0 {
-            let bound = f64::from(*count) * Bm25::idf(statistics.passages, df);
-            terms.push((bound, term.as_str(), list));
+        let held = list.iter().filter(|(row, _)| scope.readable().contains(*row));
+        frequencies.push(held.count() as u64);
+        lists.push((term.as_str(), list));
+    }
+    let mut terms = Vec::new();
+    let asked = query.counts(&frequencies).into_iter().zip(&frequencies);
+    for ((term, list), (count, df)) in lists.into_iter().zip(asked) {
+        if *df > 0 && count > 0.0 {
+            terms.push((count * Bm25::idf(statistics.passages, *df), term, list));
         }
     }
     terms.sort_by(|a: &(f64, &str, _), b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));

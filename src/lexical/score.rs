@@ -71,8 +71,8 @@ impl Saturation {
 pub struct Explained {
     /// The term.
     pub term: String,
-    /// How often the question holds it.
-    pub count: u32,
+    /// How often the question holds it; one half for a term with accents, and one half without them.
+    pub count: f64,
     /// Passages of the scope that hold it.
     pub df: u64,
     /// Its inverse document frequency.
@@ -84,4 +84,6 @@ pub struct Explained {
     /// The asked terms that it stands for, where it is none of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<String>,
+    /// Whether it stands in a heading of the passage: see [`super::LexicalIndex::headings`].
+    pub heading: bool,
 }

@@ -12,6 +12,7 @@ use super::{Bm25, Explained, Query};
 use crate::access::{Bitmap, Scope};
 use crate::error::Result;
 use crate::format::{Layer, Layout, Manifest, Pace};
+use crate::text::HEADING;
 
 /// Scopes whose statistics are remembered.
 const SCOPES_KEPT: usize = 64;
@@ -154,11 +155,35 @@ impl LexicalIndex {
         }
         let weighted = self.weigh(query, scope)?;
         let saturation = bm25.saturation(self.statistics(scope)?);
+        self.sum(rows, |layer, sought, hear| layer.score(&weighted, saturation, sought, hear))
+    }
+
+    /// What the headings of each of `rows` say of the question, in their order: the sum of
+    /// `count · idf` over the terms that stand in the document's title or the titles of the sections.
+    pub fn headings(&self, query: &Query, scope: &Scope, rows: &[u32]) -> Result<Vec<f64>> {
+        let weighted = self.weigh(query, scope)?;
+        let terms: Vec<(String, f64)> =
+            weighted.iter().map(|weight| (marked(weight.term), weight.bound)).collect();
+        self.sum(rows, |layer, sought, hear| layer.held(&terms, sought, hear))
+    }
+
+    /// Whether `term` stands in a heading of `row`.
+    pub(super) fn in_heading(&self, term: &str, row: u32) -> Result<bool> {
+        let Some((layer, own)) = self.layout.locate(row) else { return Ok(false) };
+        Ok(self.layers[layer].frequency(&marked(term), own)? > 0)
+    }
+
+    /// Sums what `part` of a layer gives to each of `rows`: to it go the layer's own, ascending, and
+    /// back come places among them.
+    fn sum(
+        &self,
+        rows: &[u32],
+        part: impl Fn(&LexicalLayer, &[u32], &mut dyn FnMut(usize, f64)) -> Result<()>,
+    ) -> Result<Vec<f64>> {
         let mut scores = vec![0.0; rows.len()];
         for (own, layer) in self.located(rows) {
             let sought: Vec<u32> = own.iter().map(|(row, _)| *row).collect();
-            layer
-                .score(&weighted, saturation, &sought, &mut |at, part| scores[own[at].1] += part)?;
+            part(layer, &sought, &mut |at, part| scores[own[at].1] += part)?;
         }
         Ok(scores)
     }
@@ -223,6 +248,7 @@ impl LexicalIndex {
                 tf,
                 score: if tf == 0 { 0.0 } else { weight.bound * saturation.share(tf, length) },
                 stands_for: None,
+                heading: self.in_heading(weight.term, row)?,
             });
         }
         explained.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.term.cmp(&b.term)));
@@ -235,9 +261,10 @@ impl LexicalIndex {
         let passages = self.statistics(scope)?.passages;
         let known = self.weigh(query, scope)?;
         let mut total: f64 = known.iter().map(|weight| weight.bound).sum();
-        for (term, count) in query.terms() {
-            if !known.iter().any(|weight| weight.term == term) {
-                total += f64::from(*count) * Bm25::idf(passages, 0);
+        let counts = query.counts(&self.frequencies(query, scope)?);
+        for ((term, _), count) in query.terms().iter().zip(counts) {
+            if count > 0.0 && !known.iter().any(|weight| weight.term == term) {
+                total += count * Bm25::idf(passages, 0);
             }
         }
         Ok(total)
@@ -251,17 +278,12 @@ impl LexicalIndex {
             return Ok(Vec::new());
         }
         let frequencies = self.frequencies(query, scope)?;
+        let counts = query.counts(&frequencies);
         let mut weighted = Vec::with_capacity(query.terms().len());
-        for ((term, count), df) in query.terms().iter().zip(frequencies) {
-            if df > 0 {
+        for (((term, _), count), df) in query.terms().iter().zip(counts).zip(frequencies) {
+            if df > 0 && count > 0.0 {
                 let idf = Bm25::idf(passages, df);
-                weighted.push(Weighted {
-                    term,
-                    count: *count,
-                    df,
-                    idf,
-                    bound: f64::from(*count) * idf,
-                });
+                weighted.push(Weighted { term, count, df, idf, bound: count * idf });
             }
         }
         weighted.sort_by(|a, b| b.bound.total_cmp(&a.bound).then_with(|| a.term.cmp(b.term)));
@@ -346,4 +368,9 @@ impl LexicalIndex {
         all.sort_unstable();
         Ok(all)
     }
+}
+
+/// `term` as it is indexed where it stands in a heading.
+fn marked(term: &str) -> String {
+    format!("{HEADING}{term}")
 }

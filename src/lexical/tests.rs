@@ -67,7 +67,7 @@ fn index(rows: &[Vec<u8>], cuts: &[usize]) -> (tempfile::TempDir, LexicalIndex) 
 }
 
 fn question(terms: &[u8]) -> Query {
-    Query::new(terms.iter().map(|term| format!("t{term}")).collect())
+    Query::new(terms.iter().map(|term| format!("t{term}")))
 }
 
 proptest! {
@@ -134,8 +134,8 @@ fn grouped(rows: &[Vec<u8>], query: &Query, readable: &Bitmap) -> Vec<f64> {
         let mut total = 0.0;
         for (term, count) in query.terms() {
             let grouped = query.groups().iter().flat_map(|group| &group.asked);
-            let grouped = grouped.filter(|own| *own == term).count() as u32;
-            total += f64::from(count - grouped) * one(term);
+            let grouped = grouped.filter(|own| *own == term).count() as f64;
+            total += (count - grouped) * one(term);
         }
         for group in query.groups() {
             let asked: f64 = group.asked.iter().map(one).sum();
@@ -221,6 +221,50 @@ fn a_synonym_never_beats_the_word_that_was_asked() {
         let alone = index.score(&question(&[1]), &scope, Bm25::default(), &[0]).unwrap();
         assert_eq!(scores[0], alone[0], "the asked word counts as it did");
     }
+}
+
+#[test]
+fn headings_are_those_of_the_rows_and_weigh_what_the_scope_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = LexicalWriter::create(folder.path()).unwrap();
+    let mark = crate::text::HEADING;
+    for (at, terms) in ["lamp\noil", "oil\nlamp", "oil\nwick", "lamp"].iter().enumerate() {
+        if at == 2 {
+            writer.end_segment();
+        }
+        // All but the first and the third say their first term in a heading.
+        let first = terms.lines().next().unwrap();
+        let heading = if at % 2 == 1 { format!("\n{mark}{first}") } else { String::new() };
+        writer.add(&format!("{terms}{heading}"), terms.lines().count() as u32).unwrap();
+    }
+    let manifest = manifest(&[2, 2, 2, 1], writer.finish().unwrap());
+    let index = LexicalIndex::open(folder.path(), &manifest, Arc::new(Layout::whole(4))).unwrap();
+    let query = Query::new(["lamp", "oil", "oil", "mast"].map(str::to_owned));
+    let (lamp, oil) = (Bm25::idf(4, 3), 2.0 * Bm25::idf(4, 3));
+    let everyone = Scope::everyone(4);
+    assert_eq!(index.headings(&query, &everyone, &[3, 0, 1, 2]).unwrap(), [lamp, 0.0, oil, 0.0]);
+    let few = Scope::restricted(Bitmap::of(4, [0, 3]));
+    assert_eq!(index.headings(&query, &few, &[3]).unwrap(), [Bm25::idf(2, 2)]);
+    let parts = index.explain(&query, &everyone, Bm25::default(), 3).unwrap();
+    let said: Vec<(&str, bool)> = parts.iter().map(|p| (p.term.as_str(), p.heading)).collect();
+    assert_eq!(said, [("lamp", true), ("oil", false)]);
+}
+
+#[test]
+fn a_term_with_accents_weighs_one_half_and_one_half_without() {
+    let asked = ["caf\u{e9}", "cafe", "caf\u{e9}"].map(str::to_owned);
+    let expected = [("cafe".to_owned(), 2.0), ("caf\u{e9}".to_owned(), 1.0)];
+    assert_eq!(Query::new(asked).terms(), expected);
+}
+
+#[test]
+fn the_parts_of_a_code_are_asked_for_only_where_the_code_is_unknown() {
+    let analyzer = crate::text::Analyzer::new(&crate::text::Settings::default()).unwrap();
+    let query = Query::new(analyzer.asked("SKU-417: page 417"));
+    let names: Vec<&str> = query.terms().iter().map(|(term, _)| term.as_str()).collect();
+    assert_eq!(names, ["417", "page", "sku", "sku417"]);
+    assert_eq!(query.counts(&[9, 9, 9, 0]), [2.0, 1.0, 1.0, 1.0]);
+    assert_eq!(query.counts(&[9, 9, 9, 1]), [1.0, 1.0, 0.0, 1.0]);
 }
 
 #[test]

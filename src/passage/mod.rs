@@ -35,7 +35,8 @@ pub struct Settings {
     /// built-in embedder reads well, and a paragraph or two.
     pub max_tokens: usize,
     /// The most tokens that a passage repeats from the end of the one before it, in whole
-    /// sentences, items, lines or rows; 0 to half of `max_tokens`, default 0.
+    /// sentences, items, lines or rows, and never more than half of `max_tokens`; 0 to 4096, default
+    /// 32: a sentence or two, so that what goes on over a border is found on both sides.
     pub overlap_tokens: usize,
     /// The size up to which paragraphs of plain text share a block; 16 to 1,000,000, default 512.
     /// A longer paragraph is a block of its own.
@@ -46,7 +47,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { max_tokens: 256, overlap_tokens: 0, plain_block_tokens: 512, titles: true }
+        Self { max_tokens: 256, overlap_tokens: 32, plain_block_tokens: 512, titles: true }
     }
 }
 
@@ -62,7 +63,7 @@ impl Settings {
             Err(Error::invalid(format!("passage.{name}"), value, expected))
         };
         check("max_tokens", max_tokens, 16, 8192)?;
-        check("overlap_tokens", overlap_tokens, 0, max_tokens / 2)?;
+        check("overlap_tokens", overlap_tokens, 0, 4096)?;
         check("plain_block_tokens", plain_block_tokens, 16, 1_000_000)
     }
 }

@@ -65,7 +65,7 @@ impl<'a> Packer<'a> {
         Self {
             text,
             max_tokens: settings.max_tokens,
-            overlap_tokens: settings.overlap_tokens,
+            overlap_tokens: settings.overlap_tokens.min(settings.max_tokens / 2),
             header: None,
             pieces: Vec::new(),
             tokens: 0,

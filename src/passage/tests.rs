@@ -444,10 +444,10 @@ fn settings_out_of_range_are_refused_by_name() {
     assert!(Settings::default().validate().is_ok());
     let fault = small(8, 0).validate().unwrap_err().to_string();
     assert_eq!(fault, "passage.max_tokens is 8; expected a whole number of tokens from 16 to 8192");
-    let fault = small(100, 51).validate().unwrap_err().to_string();
+    let fault = small(100, 4097).validate().unwrap_err().to_string();
     assert_eq!(
         fault,
-        "passage.overlap_tokens is 51; expected a whole number of tokens from 0 to 50"
+        "passage.overlap_tokens is 4097; expected a whole number of tokens from 0 to 4096"
     );
     let fault = toml::from_str::<Settings>("max_token = 3").unwrap_err().to_string();
     assert!(fault.contains("unknown field `max_token`"), "{fault}");

@@ -21,7 +21,7 @@ impl Embed {
     fn query(&self, question: &str) -> (Query, Vec<String>) {
         let terms = self.index.analyzer().question(question);
         let (groups, told) = self.rules.groups(&terms, self.settings.synonym_weight);
-        let query = Query::new(terms);
+        let query = Query::new(self.index.analyzer().asked(question));
         if groups.is_empty() { (query, told) } else { (query.with_groups(groups), told) }
     }
 }

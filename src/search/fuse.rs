@@ -1,4 +1,7 @@
 //! Joining the legs into one order.
+//!
+//! What the words of a candidate say is `bm25 + heading · Σ count · idf` over the terms of the question
+//! that stand in its headings: a document about what is asked says so in its titles, and says it once.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -13,7 +16,7 @@ use crate::index::Index;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Fusion {
-    /// `(1 − α) · bm25 / top + α · (cos + 1) / (top + 1)`: each leg over its best score of the
+    /// `(1 − α) · words / top + α · (cos + 1) / (top + 1)`: each leg over its best score of the
     /// question, from its theoretical minimum (Bruch, Gai and Ingber, 2023). Every candidate has
     /// its true score from both legs. α is the setting, less for a question that the
     /// model could not read, so that in a language it does not know BM25 decides.
@@ -36,9 +39,13 @@ impl Stage for Fuse {
     }
 
     fn run(&self, request: &Request, mut candidates: Candidates) -> Result<Candidates> {
+        if self.settings.fusion == Fusion::Convex {
+            self.complete(request, &mut candidates)?;
+        }
+        let words = self.words(request, &candidates)?;
         match self.settings.fusion {
-            Fusion::Convex => self.convex(request, &mut candidates)?,
-            Fusion::Rrf => self.reciprocal(&mut candidates),
+            Fusion::Convex => self.convex(request, &mut candidates, &words),
+            Fusion::Rrf => self.reciprocal(&mut candidates, &words),
         }
         cues::apply(&self.index, &request.question, &self.settings, &mut candidates)?;
         candidates.sort();
@@ -47,8 +54,20 @@ impl Stage for Fuse {
 }
 
 impl Fuse {
-    fn convex(&self, request: &Request, candidates: &mut Candidates) -> Result<()> {
-        self.complete(request, candidates)?;
+    /// What the words of each candidate say: BM25, and what its headings add. `None` where the lexical
+    /// leg gave no score.
+    fn words(&self, request: &Request, candidates: &Candidates) -> Result<Vec<Option<f64>>> {
+        let list = &candidates.list;
+        if self.settings.heading == 0.0 || request.mode == Mode::Dense {
+            return Ok(list.iter().map(|candidate| candidate.lexical).collect());
+        }
+        let rows: Vec<u32> = list.iter().map(|candidate| candidate.row).collect();
+        let said = self.index.lexical().headings(&candidates.query, &request.scope, &rows)?;
+        let both = list.iter().zip(said);
+        Ok(both.map(|(c, said)| Some(c.lexical? + self.settings.heading * said)).collect())
+    }
+
+    fn convex(&self, request: &Request, candidates: &mut Candidates, words: &[Option<f64>]) {
         let alpha = match request.mode {
             Mode::Lexical => 0.0,
             Mode::Dense => 1.0,
@@ -57,17 +76,14 @@ impl Fuse {
             Mode::Hybrid => self.settings.alpha * self.settings.trust(candidates.readable),
         };
         candidates.alpha = alpha;
-        let best = |score: fn(&Candidate) -> Option<f64>, least: f64| {
-            candidates.list.iter().filter_map(score).fold(least, f64::max)
-        };
-        let (lexical_top, dense_top) = (best(|c| c.lexical, 0.0), best(|c| c.dense, -1.0));
-        for candidate in &mut candidates.list {
-            let lexical = candidate.lexical.map_or(0.0, |bm25| ratio(bm25, lexical_top));
+        let lexical_top = words.iter().flatten().copied().fold(0.0, f64::max);
+        let dense_top = candidates.list.iter().filter_map(|c| c.dense).fold(-1.0, f64::max);
+        for (candidate, words) in candidates.list.iter_mut().zip(words) {
+            let lexical = words.map_or(0.0, |words| ratio(words, lexical_top));
             let dense = candidate.dense.map_or(0.0, |cosine| ratio(cosine + 1.0, dense_top + 1.0));
             candidate.score = (1.0 - alpha) * lexical + alpha * dense;
         }
         candidates.note = format!("convex, weight of the dense leg {alpha:.2}");
-        Ok(())
     }
 
     /// Gives every candidate its true score from the leg that did not bring it.
@@ -96,17 +112,16 @@ impl Fuse {
         Ok(())
     }
 
-    fn reciprocal(&self, candidates: &mut Candidates) {
+    fn reciprocal(&self, candidates: &mut Candidates, words: &[Option<f64>]) {
         let k = self.settings.rrf_k;
         let mut totals = vec![0.0; candidates.list.len()];
-        let legs: [fn(&Candidate) -> Option<f64>; 2] = [|c| c.lexical, |c| c.dense];
+        let cosines: Vec<Option<f64>> = candidates.list.iter().map(|c| c.dense).collect();
         let mut used = 0;
-        for score in legs {
-            let mut order: Vec<(usize, f64)> = candidates
-                .list
+        for leg in [words, &cosines] {
+            let mut order: Vec<(usize, f64)> = leg
                 .iter()
                 .enumerate()
-                .filter_map(|(at, candidate)| score(candidate).map(|score| (at, score)))
+                .filter_map(|(at, score)| score.map(|score| (at, score)))
                 .collect();
             used += usize::from(!order.is_empty());
             order.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -43,6 +43,9 @@ pub struct Settings {
     pub k: usize,
     /// Estimated tokens in the window; the first block always fits. Default 2048.
     pub window_tokens: usize,
+    /// What a term of the question adds to a candidate's words when it stands in the title of the
+    /// document or of a section, as a share of its weight, 0.0..=10.0. Default 0.2.
+    pub heading: f64,
     /// How the legs are joined.
     pub fusion: Fusion,
     /// Weight of the dense leg in convex fusion, 0.0..=1.0. Default 0.6, with an encoder from outside
@@ -124,6 +127,7 @@ impl Default for Settings {
             depth: 100,
             k: 5,
             window_tokens: 2048,
+            heading: 0.2,
             fusion: Fusion::Convex,
             alpha: 0.6,
             readable_from: 0.5,
@@ -183,6 +187,9 @@ impl Settings {
         count("search.depth", self.depth, 10_000)?;
         count("search.k", self.k, self.depth)?;
         count("search.window_tokens", self.window_tokens, 10_000_000)?;
+        if !(0.0..=10.0).contains(&self.heading) {
+            return Err(Error::invalid("search.heading", self.heading, "a number from 0 to 10"));
+        }
         share("search.alpha", self.alpha)?;
         share("search.readable_from", self.readable_from)?;
         if !(self.readable_from..=1.0).contains(&self.readable_full) {

@@ -1,11 +1,12 @@
 //! Text to terms.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use unicode_normalization::{UnicodeNormalization as _, is_nfkc};
 
+use super::accents;
 use super::script::{is_invisible, is_mark, is_unspaced, is_word};
 use super::stem::{CHAIN, Stem};
 use super::stop::is_stop;
@@ -32,6 +33,10 @@ const TERM_BYTES_MAX: usize = 512;
 
 /// The most parts a joined code has; a longer chain is a path or a sentence, not a code.
 const CODE_PARTS_MAX: usize = 6;
+
+/// Stands before a term of a passage's headings, so that the index tells which terms they hold. No word
+/// has it.
+pub const HEADING: char = '\u{1}';
 
 /// Words whose stems are remembered by one [`Analyzer::document`] scratch.
 const CACHE_WORDS_MAX: usize = 1 << 17;
@@ -76,14 +81,15 @@ impl Analyzer {
     /// Names everything that decides which terms a text has; a manifest states it.
     pub fn id(&self) -> String {
         format!(
-            "atlas-text-1/{CHAIN}/{}/stop-words-{}",
+            "atlas-text-2/{CHAIN}/{}/stop-words-{}",
             self.settings.language,
             if self.settings.stop_words { "on" } else { "off" }
         )
     }
 
     /// The terms of a document, in order, separated by single newlines, and its length: how many
-    /// words it has, stop words and the wholes of codes (whose parts count) left out.
+    /// words it has, stop words and the wholes of codes (whose parts count) left out. A term with
+    /// accents has itself without them behind it, which counts for nothing in the length.
     ///
     /// `stems` remembers words between calls; give each thread its own.
     pub fn document(&self, text: &str, stems: &mut Stems) -> (String, u32) {
@@ -94,12 +100,37 @@ impl Analyzer {
                 terms.push('\n');
             }
             length += u32::from(word.joins == 0 && !(word.plain && self.is_stop(word.text)));
+            let start = terms.len();
             if word.plain {
                 stems.append(&self.stem, word.text, &mut terms);
             } else {
                 terms.push_str(word.text);
             }
+            if let Some(bare) = accents::without(&terms[start..]) {
+                terms.push('\n');
+                terms.push_str(&bare);
+            }
         });
+        (terms, length)
+    }
+
+    /// What the index holds of a passage whose searched form begins with `headings`: the terms of the
+    /// whole as [`Analyzer::document`] gives them, then each distinct term of the headings once more
+    /// behind [`HEADING`]; and the length, in which the latter count for nothing.
+    pub fn passage(&self, headings: &str, text: &str, stems: &mut Stems) -> (String, u32) {
+        let (mut terms, mut length) = self.document(headings, stems);
+        let marked: Vec<String> = {
+            let mut seen = BTreeSet::new();
+            let fresh = terms.split('\n').filter(|term| !term.is_empty() && seen.insert(*term));
+            fresh.map(|term| format!("\n{HEADING}{term}")).collect()
+        };
+        let (own, words) = self.document(text, stems);
+        if !terms.is_empty() && !own.is_empty() {
+            terms.push('\n');
+        }
+        terms.push_str(&own);
+        length += words;
+        terms.extend(marked);
         (terms, length)
     }
 
@@ -107,13 +138,18 @@ impl Analyzer {
         self.settings.stop_words && is_stop(&self.settings.language, word)
     }
 
-    /// The terms of a question, in order, repeats kept, without its stop words when something
+    /// The terms of [`Analyzer::asked`].
+    pub fn question(&self, text: &str) -> Vec<String> {
+        self.asked(text).into_iter().map(|asked| asked.term).collect()
+    }
+
+    /// What a question asks for, in order, repeats kept, without its stop words when something
     /// else is left of it.
     ///
     /// Of a code, the question asks for the whole and for the parts of two characters or more: in
     /// `C-3` nothing but the code is meant, and `3` alone would find every "3 years".
-    pub fn question(&self, text: &str) -> Vec<String> {
-        let mut found: Vec<(String, bool)> = Vec::new();
+    pub fn asked(&self, text: &str) -> Vec<Asked> {
+        let mut found: Vec<(Asked, bool)> = Vec::new();
         words(text, &mut |word| {
             let mut term = String::new();
             if word.plain {
@@ -122,13 +158,33 @@ impl Analyzer {
                 term.push_str(word.text);
             }
             let parts = found.split_off(found.len() - word.joins.min(found.len()));
-            found.extend(parts.into_iter().filter(|(part, _)| part.chars().nth(1).is_some()));
+            found.extend(
+                parts
+                    .into_iter()
+                    .filter(|(part, _)| part.term.chars().nth(1).is_some())
+                    .map(|(part, stop)| (Asked { code: Some(term.clone()), ..part }, stop)),
+            );
             let stop = word.plain && self.is_stop(word.text);
-            found.push((term, stop));
+            found.push((Asked { term, code: None }, stop));
         });
         let all_stop = found.iter().all(|(_, stop)| *stop);
         found.retain(|(_, stop)| all_stop || !stop);
-        found.into_iter().map(|(term, _)| term).collect()
+        found.into_iter().map(|(asked, _)| asked).collect()
+    }
+}
+
+/// A term that a question asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The term.
+    pub term: String,
+    /// The code that it is a part of: where that is known, nothing but the whole is meant.
+    pub code: Option<String>,
+}
+
+impl From<String> for Asked {
+    fn from(term: String) -> Self {
+        Self { term, code: None }
     }
 }
 
@@ -349,6 +405,31 @@ mod tests {
         assert_eq!(analyzer.question("What is the warranty?"), ["warranti"]);
         assert_eq!(analyzer.question("to be or not to be").len(), 6);
         assert!(analyzer.question("?!").is_empty());
+    }
+
+    #[test]
+    fn a_term_with_accents_has_itself_without_them_behind_it() {
+        assert_eq!(terms("Ọ̀nà café"), "ọ̀nà ona café cafe");
+        assert_eq!(terms("ёлка ὁδός"), "ёлка елка ὁδός οδος");
+        assert_eq!(terms("हिन्दी が"), "हिन्दी が");
+    }
+
+    #[test]
+    fn a_passage_says_which_terms_its_headings_hold() {
+        let analyzer = Analyzer::new(&Settings::default()).unwrap();
+        let mut stems = Stems::default();
+        let mut passage = |headings: &str, text: &str| {
+            let (terms, length) = analyzer.passage(headings, text, &mut stems);
+            (terms.replace(HEADING, "#").replace('\n', " "), length)
+        };
+        let whole = passage("Warranty\nThe warranty of E-4\n", "It is void.");
+        assert_eq!(
+            whole,
+            ("warranti the warranti of e 4 e4 it is void #warranti #the #of #e #4 #e4".into(), 5)
+        );
+        assert_eq!(passage("", "void"), ("void".into(), 1));
+        assert_eq!(passage("?\n", "void"), ("void".into(), 1));
+        assert_eq!(passage("void", ""), ("void #void".into(), 1));
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn settings_out_of_range() {
         "search.min_score=1.5",
         "search.window_tokens=0",
         "passage.max_tokens=1",
-        "passage.overlap_tokens=200",
+        "passage.overlap_tokens=9000",
         "text.language=klingon",
         "search.alpha=2",
         "search.fusion=sum",

@@ -11,7 +11,7 @@ use atlas::corpus::{self, Corpus, CorpusSettings, Document};
 use atlas::eval::questions::{Question, QuestionSet};
 use atlas::format::{Manifest, Store};
 use atlas::index::{self, Filter, Index, Options, Quiet};
-use atlas::passage::{self, Block, Passage, cut};
+use atlas::passage::{Block, Passage, cut};
 use atlas::search::{Mode, Outcome, Request, Retriever as _, Searcher, Settings};
 use atlas::trace::Scored;
 use atlas::vectors::{Embedder, StaticModel};
@@ -80,7 +80,7 @@ impl Papers {
     pub fn read(name: &str, subset: Option<Vec<String>>) -> Self {
         let settings = CorpusSettings { strict: true, subset, ..CorpusSettings::default() };
         let corpus = corpus::read(&at("corpus").join(name), &settings).unwrap();
-        let sizes = passage::Settings { max_tokens: MAX_TOKENS, ..passage::Settings::default() };
+        let sizes = index_settings().passage;
         let cut = corpus.documents.iter().map(|document| cut(document, &sizes)).collect();
         Self { corpus, cut }
     }
@@ -172,6 +172,7 @@ pub fn all_questions() -> Vec<Question> {
 pub fn index_settings() -> index::Settings {
     let mut settings = index::Settings::default();
     settings.passage.max_tokens = MAX_TOKENS;
+    settings.passage.overlap_tokens = 0;
     settings
 }
 

@@ -96,7 +96,6 @@ pub const FAULTS: &[Fault] = &[
         "passages are cut to half their size",
         Place::Index(|s| {
             s.passage.max_tokens = (s.passage.max_tokens / 2).max(16);
-            s.passage.overlap_tokens = s.passage.overlap_tokens.min(s.passage.max_tokens / 2);
         }),
     ),
     fault(
