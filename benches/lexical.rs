@@ -203,7 +203,7 @@ fn kinds(index: &Index, bare: &Bare, table: &mut Table) {
 
 fn anew(query: &Query) -> Query {
     let each = query.terms().iter();
-    Query::new(each.flat_map(|(term, n)| vec![term.clone(); *n as usize]).collect())
+    Query::new(each.flat_map(|(term, n)| vec![term.clone(); n.ceil() as usize]))
 }
 
 /// The sets that a million passages are made of.
@@ -253,6 +253,7 @@ fn million() -> Arc<Index> {
         noted: Vec::new(),
         fingerprint: "million".to_owned(),
         files: Vec::new(),
+        closed: Vec::new(),
     };
     index::build(&corpus, &settings, &*model, &store, Options::default(), &mut Quiet).unwrap();
     Arc::new(Index::open(&store, &settings, model, None).unwrap())

@@ -74,6 +74,7 @@ impl Atlas {
             noted: Vec::new(),
             fingerprint: "compare".to_owned(),
             files: Vec::new(),
+            closed: Vec::new(),
         })
     }
 
@@ -135,7 +136,7 @@ impl System for Atlas {
                 Ok(Box::new(move || {
                     let analyzer = Analyzer::new(&atlas::text::Settings::default())?;
                     let mut stems = Stems::default();
-                    let mut writer = LexicalWriter::create(&folder)?;
+                    let mut writer = LexicalWriter::create(&folder, 256 << 20)?;
                     for text in &texts {
                         let (terms, count) = analyzer.document(text, &mut stems);
                         writer.add(&terms, count)?;

@@ -245,7 +245,7 @@ fn shown(index: &Index, outcome: &Outcome, hit: &ContextBlock) -> Result<Shown> 
             .collect::<Result<_>>()?,
         joined_to: hit
             .joined_to
-            .map(|block| Ok::<_, atlas::error::Error>(passages.block_reference(block)?.to_string()))
+            .map(|block| Ok::<_, Error>(passages.block_reference(block)?.to_string()))
             .transpose()?,
     })
 }

@@ -78,6 +78,7 @@ impl Reader for Epub {
             body,
             form: BodyForm::Structured(structure),
             source: Source::file(&source.path, 1, 0),
+            vector: None,
         };
         Ok(Reading { documents: vec![document], remarks })
     }

@@ -152,7 +152,7 @@ pub struct Source {
     pub record: Option<Place>,
     /// Where the bytes of the text stand in the file, for a body that is part of that text. What is the
     /// same needs no word, so marks of files that are UTF-8 with `\n` do not depend on it.
-    #[serde(default, skip_serializing_if = "Offsets::is_plain")]
+    #[serde(default)]
     pub offsets: Offsets,
 }
 

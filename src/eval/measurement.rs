@@ -1,6 +1,9 @@
 //! Measuring a retriever on a question set, in process, from traces.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod readable;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::judgments::{Judgments, Place, Standing};
 use super::labels::Label;
@@ -9,12 +12,15 @@ use super::noise::{Evidence, Relation};
 use super::questions::{Question, QuestionSet};
 use super::statistics::percentile;
 use super::sweep::{TieRange, tie_range};
-use super::units::{self, Units};
+use super::units::Units;
 use crate::access::Scope;
 use crate::error::Result;
 use crate::index::{Filter, Index};
 use crate::search::{Mode, Outcome, Request, Retriever, Settings};
 use crate::trace::Scored;
+
+use readable::readable;
+pub use readable::{CLOSED, keep_readable};
 
 /// Measures of the context: the four of the mission.
 pub const CONTEXT_MEASURES: [&str; 4] = ["hit", "recall", "precision", "rank"];
@@ -275,7 +281,11 @@ pub fn measure(
             index,
             context: &context_measures,
             ranking: &ranking_measures,
-            window: (options.k.unwrap_or(settings.k), settings.window_tokens),
+            scope: request.scope(),
+            settings: match options.k {
+                Some(k) => Cow::Owned(Settings { k, ..settings.clone() }),
+                None => Cow::Borrowed(settings),
+            },
         };
         questions.push(scorer.score(question, &outcome)?);
     }
@@ -287,54 +297,6 @@ pub fn measure(
         labels: Vec::new(),
         first_us,
     })
-}
-
-/// Why a question is not scored whose asker may not read the evidence.
-pub const CLOSED: &str = "permission";
-
-/// Restricts every question of `set` to what its asker may read, as [`measure`] does, for whoever runs
-/// the questions otherwise.
-pub fn keep_readable(
-    index: &Index,
-    set: &mut QuestionSet,
-    scope_of: &dyn Fn(&Question) -> Result<Scope>,
-) -> Result<()> {
-    for question in &mut set.questions {
-        let scope = scope_of(question)?;
-        *question = readable(index, question, &scope)?.into_owned();
-    }
-    Ok(())
-}
-
-/// The question as far as its asker can get an answer: units that the asker may not read are taken
-/// out of the judgments, and without any of a group left it cannot be scored.
-fn readable<'q>(
-    index: &Index,
-    question: &'q Question,
-    scope: &Scope,
-) -> Result<std::borrow::Cow<'q, Question>> {
-    use std::borrow::Cow;
-    if !scope.is_restricted() {
-        return Ok(Cow::Borrowed(question));
-    }
-    let mut closed = BTreeSet::new();
-    for unit in question.judgments.units() {
-        let mut rows = units::rows(index.passages(), unit)?;
-        if !rows.any(|row| scope.readable().contains(row)) {
-            closed.insert(unit);
-        }
-    }
-    if closed.is_empty() {
-        return Ok(Cow::Borrowed(question));
-    }
-    let judgments =
-        question.judgments.mapped(|unit| (!closed.contains(unit)).then(|| unit.to_owned()));
-    let unscoreable = match &judgments {
-        Some(_) => question.unscoreable.clone(),
-        None => Some(CLOSED.to_owned()),
-    };
-    let judgments = judgments.unwrap_or_default();
-    Ok(Cow::Owned(Question { judgments, unscoreable, ..question.clone() }))
 }
 
 /// The request that asks `question` within `scope` and its own filter.
@@ -366,8 +328,9 @@ struct Scorer<'s> {
     index: &'s Index,
     context: &'s [Box<dyn Measure>],
     ranking: &'s [Box<dyn Measure>],
-    /// Blocks and tokens of the window.
-    window: (usize, usize),
+    scope: &'s Scope,
+    /// Those of the run, with the blocks that were asked for.
+    settings: Cow<'s, Settings>,
 }
 
 impl Scorer<'_> {
@@ -407,8 +370,8 @@ impl Scorer<'_> {
             return Ok(None);
         }
         let list = outcome.trace.stage("min-score").map_or(&[][..], |stage| &stage.list);
-        let (passages, (k, budget)) = (self.index.passages(), self.window);
-        tie_range(passages, question, self.by_document, (list, k, budget)).map(Some)
+        let within = (self.index, self.scope);
+        tie_range(within, question, self.by_document, list, &self.settings).map(Some)
     }
 
     fn score(&self, question: &Question, outcome: &Outcome) -> Result<Measured> {

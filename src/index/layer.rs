@@ -93,8 +93,7 @@ impl Work<'_> {
         let (mut rows, mut done, mut reused) = (0, 0, 0);
         while done < documents.count() {
             let batch = documents.some(done, memory.batch())?;
-            let (prepared, taken) =
-                self.prepare(&batch, (done, documents.count()), progress)?;
+            let (prepared, taken) = self.prepare(&batch, (done, documents.count()), progress)?;
             reused += taken;
             progress.step("write");
             for one in &prepared {

@@ -226,7 +226,7 @@ fn a_synonym_never_beats_the_word_that_was_asked() {
 #[test]
 fn headings_are_those_of_the_rows_and_weigh_what_the_scope_says() {
     let folder = tempfile::tempdir().unwrap();
-    let mut writer = LexicalWriter::create(folder.path()).unwrap();
+    let mut writer = LexicalWriter::create(folder.path(), 64 << 20).unwrap();
     let mark = crate::text::HEADING;
     for (at, terms) in ["lamp\noil", "oil\nlamp", "oil\nwick", "lamp"].iter().enumerate() {
         if at == 2 {

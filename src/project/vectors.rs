@@ -24,7 +24,8 @@ pub(super) fn find(folder: &Path, file: &mut ProjectFile) -> Result<()> {
             ));
         }
         (Some(_), None) | (None, Some(_)) if file.model.path.is_some() => {
-            let expected = "one of the two: documents that bring their vectors are embedded by no model";
+            let expected =
+                "one of the two: documents that bring their vectors are embedded by no model";
             return Err(Error::invalid("model.path", "beside vectors from outside", expected));
         }
         (None, None) if own.ids.is_some() || own.dim.is_some() => {
@@ -53,7 +54,9 @@ impl Project {
         if !self.brings_vectors() {
             return match &self.file.model.path {
                 None => Ok(Arc::new(StaticModel::built_in()?)),
-                Some(folder) if !self.file.model.is_encoder() => Ok(Arc::new(StaticModel::open(folder)?)),
+                Some(folder) if !self.file.model.is_encoder() => {
+                    Ok(Arc::new(StaticModel::open(folder)?))
+                }
                 Some(_) => encoder(&self.file.model),
             };
         }

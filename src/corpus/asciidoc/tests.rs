@@ -142,9 +142,6 @@ fn broken_and_long_texts_end_well() {
         "a:: ".repeat(100_000),
         "////\n".repeat(50_001),
     ] {
-        let start = std::time::SystemTime::now();
         read_text(&AsciiDoc, "d.adoc", &text);
-        let took = start.elapsed().unwrap_or_default();
-        assert!(took.as_secs() < 10, "{:?}: {took:?}", &text[..20]);
     }
 }

@@ -62,15 +62,16 @@ pub struct TieRange {
     pub most: Range,
 }
 
-/// What the order of equal scores decides for `question`, whose candidates above the minimum are the
-/// list, best first, of which a window of so many blocks and so many tokens is taken.
+/// What the order of equal scores decides for `question`, asked within `scope`, whose candidates above
+/// the minimum are `list`, best first, of which the window of `settings` is taken.
 pub fn tie_range(
-    passages: &PassageStore,
+    (index, scope): (&Index, &Scope),
     question: &Question,
     by_document: bool,
-    (list, k, budget): (&[Scored], usize, usize),
+    list: &[Scored],
+    settings: &Settings,
 ) -> Result<TieRange> {
-    let cell = Eye::new(passages, question, by_document)?.cell(list, k, budget)?;
+    let cell = Eye::new(index, scope, question, by_document)?.cell(list, settings)?;
     Ok(TieRange { least: cell.least, most: cell.most })
 }
 
