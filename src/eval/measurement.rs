@@ -3,7 +3,7 @@
 mod readable;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::judgments::{Judgments, Place, Standing};
 use super::labels::Label;

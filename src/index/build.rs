@@ -315,6 +315,19 @@ impl<'g> Given<'g> {
     }
 }
 
+/// Those of the files `hidden` that `before` has documents of, by path; all of them where it is damaged and
+/// cannot tell, since a damaged index must not stop the build that mends it.
+fn lost(before: &Before, hidden: BTreeSet<&str>) -> Vec<String> {
+    if hidden.is_empty() {
+        return Vec::new();
+    }
+    let paths: BTreeSet<String> = match documents_of(before, &hidden) {
+        Ok(found) => found.into_iter().map(|(_, _, record, _)| record.path).collect(),
+        Err(_) => hidden.into_iter().map(str::to_owned).collect(),
+    };
+    paths.into_iter().collect()
+}
+
 /// [`build`] under a lock that is held already, for the reason `why`.
 pub(super) fn whole(
     corpus: Given<'_>,
@@ -340,8 +353,7 @@ pub(super) fn whole(
         let hidden: BTreeSet<&str> = (manifest.sources.iter().map(|file| file.path.as_str()))
             .filter(|path| is_hidden(corpus.files, corpus.closed, path))
             .collect();
-        let lost = documents_of(before, &hidden)?.into_iter().map(|(_, _, record, _)| record.path);
-        let unreadable = lost.collect::<BTreeSet<String>>().into_iter().collect();
+        let unreadable = lost(before, hidden);
         check(manifest, &Left { documents: corpus.documents.count(), gone, unreadable })?;
     }
     let draft = Draft::begin(lock, store, settings, &analyzer, embedder, options.policy)?;

@@ -87,7 +87,9 @@ fn search_with_another_choice_of_blocks() {
         "{ask} --setting search.duplicates=0.9 --setting search.neighbours=1 --format json"
     );
     let found = s.run_json(&line);
-    assert!(found["hits"][0]["same_as"].is_array() && found["hits"][1]["joined_to"].is_string());
+    let hits = found["hits"].as_array().unwrap();
+    assert!(hits.iter().any(|hit| hit["same_as"].is_array()), "{hits:?}");
+    assert!(hits.iter().any(|hit| hit["joined_to"].is_string()), "{hits:?}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ use super::world::{ABSENT, ACCOUNTS, CLASSES, DAYS, RARE, REGIONS, STOP_WORDS, W
 static SYNONYMS: LazyLock<Synonyms> = LazyLock::new(|| {
     let folder = folder();
     let mut text = String::new();
-    for pair in WORDS.chunks(3) {
+    for pair in WORDS.chunks_exact(3) {
         writeln!(text, "{} => {}", pair[0], pair[1..].join(" ")).unwrap();
     }
     writeln!(text, "{}", WORDS[..4].join(", ")).unwrap();
