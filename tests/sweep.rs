@@ -46,6 +46,19 @@ fn chosen_otherwise() -> Settings {
 
 const KNOBS: [Knob; 4] = [Knob::MinScore, Knob::K, Knob::Alpha, Knob::RrfK];
 
+/// Where the sweep of `knob` takes a step.
+fn steps(
+    (built, set): &(Built, QuestionSet),
+    settings: &Settings,
+    mode: Mode,
+    knob: Knob,
+) -> Vec<f64> {
+    let searcher = built.searcher(settings);
+    let scope = built.index.everyone();
+    let recording = Recording::new(&searcher, set, mode, &|_| Ok(scope.clone())).unwrap();
+    recording.values(knob).unwrap()
+}
+
 /// A sweep over `values`, or over its own.
 fn swept(
     (built, set): &(Built, QuestionSet),
@@ -89,7 +102,7 @@ fn every_breakpoint_of_the_minimum_is_what_a_real_run_finds() {
     let settings = Settings::default();
     let mut breakpoints = 0;
     for (name, ground) in both() {
-        let own = swept(ground, &settings, Mode::Hybrid, Knob::MinScore, None).values;
+        let own = steps(ground, &settings, Mode::Hybrid, Knob::MinScore);
         breakpoints += own.len() - 2;
         let above = own.iter().map(|value| value.next_up()).filter(|value| *value <= 1.0);
         let mut values: Vec<f64> = own.iter().copied().chain(above).collect();
@@ -142,7 +155,6 @@ fn any_value_between_breakpoints_is_what_a_real_run_finds() {
         let fusion = if rrf { Fusion::Rrf } else { Fusion::Convex };
         let base = if otherwise { chosen_otherwise() } else { Settings::default() };
         let settings = Settings { k, window_tokens, min_score, fusion, ..base };
-        let own = swept(ground, &settings, MODES[mode], knob, None).values;
         let value = match knob {
             Knob::MinScore => part,
             Knob::K => (1.0 + part * 99.0).floor(),
@@ -154,6 +166,7 @@ fn any_value_between_breakpoints_is_what_a_real_run_finds() {
         same(&format!("{name}, {knob:?} {value}"), &sweep.cells[0], &sweep.ids, &real);
         if knob == Knob::MinScore {
             // The plateau that ends at the next breakpoint is this one.
+            let own = steps(ground, &settings, MODES[mode], knob);
             let plateau = own.iter().copied().find(|own| *own >= value).unwrap();
             let at = swept(ground, &settings, MODES[mode], knob, Some(vec![plateau]));
             prop_assert_eq!(&at.cells[0], &sweep.cells[0]);
