@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::given::Given;
 use crate::npy::Matrix;
-use crate::serve::{Asked, K, System, bytes_below, parts, texts};
+use crate::serve::{Asked, K, System, bytes_below, headed, parts};
 
 /// Atlas over the data in one folder, with its index in another.
 pub struct Atlas {
@@ -127,7 +127,7 @@ impl System for Atlas {
                 }))
             }
             "text" => {
-                let texts = texts(&self.data.join("passages.jsonl"))?;
+                let texts = headed(&self.data.join("passages.jsonl"))?;
                 let folder = self.folder.join("text");
                 if folder.exists() {
                     fs::remove_dir_all(&folder)?;
@@ -137,8 +137,8 @@ impl System for Atlas {
                     let analyzer = Analyzer::new(&atlas::text::Settings::default())?;
                     let mut stems = Stems::default();
                     let mut writer = LexicalWriter::create(&folder, 256 << 20)?;
-                    for text in &texts {
-                        let (terms, count) = analyzer.document(text, &mut stems);
+                    for (headings, text) in &texts {
+                        let (terms, count) = analyzer.passage(headings, text, &mut stems);
                         writer.add(&terms, count)?;
                     }
                     writer.finish()?;
@@ -191,7 +191,7 @@ impl System for Atlas {
                 Ok((rows(found.hits), 0))
             }
             "lexical" => {
-                let query = Query::new(index.analyzer().question(asked.text));
+                let query = Query::new(index.analyzer().asked(asked.text));
                 let found = index.lexical().search(&query, &opened.everyone, Bm25::default(), K)?;
                 Ok((rows(found), 0))
             }

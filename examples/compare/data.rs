@@ -37,8 +37,11 @@ const ORDER: u64 = 1;
 const HOLD_OUT: u64 = 2;
 const PART: u64 = 3;
 
+/// The searched form of a passage, and how many of its bytes are titles.
+type Form = (String, usize);
+
 /// A page with its passages as they are searched.
-type Cut = (Document, Vec<String>);
+type Cut = (Document, Vec<Form>);
 
 fn hash(id: &str, seed: u64) -> u64 {
     xxh3_64_with_seed(id.as_bytes(), seed)
@@ -50,12 +53,14 @@ pub fn part(id: &str) -> u64 {
 }
 
 /// The passages of a page as they are searched.
-fn forms(document: &Document) -> Vec<String> {
+fn forms(document: &Document) -> Vec<Form> {
     let settings = passage::Settings::default();
     let blocks = cut(document, &settings);
     let form = |(block, passages): &(passage::Block, Vec<passage::Passage>)| {
         let one = |passage: &passage::Passage| {
-            searched_form(&document.title, &block.sections, &passage.text, true)
+            let form = searched_form(&document.title, &block.sections, &passage.text, true);
+            let headings_bytes = form.len() - passage.text.len();
+            (form, headings_bytes)
         };
         passages.iter().map(one).collect::<Vec<_>>()
     };
@@ -134,7 +139,7 @@ fn choose(
             if left == 0 {
                 break;
             }
-            let cut: Vec<Vec<String>> = some.par_iter().map(forms).collect();
+            let cut: Vec<Vec<Form>> = some.par_iter().map(forms).collect();
             for (page, forms) in some.iter().zip(cut) {
                 if forms.is_empty() || forms.len() > left {
                     continue;
@@ -165,13 +170,15 @@ fn passages(chosen: &[Cut], out: &Path) -> Result<usize> {
     for batch in chosen.chunks(1_000) {
         for (page, forms) in batch {
             writeln!(pages, "{}", serde_json::to_string(page)?)?;
-            for form in forms {
-                let line = json!({"page": page.id, "part": part(&page.id), "text": form});
+            for (form, headings) in forms {
+                let line = json!({
+                    "page": page.id, "part": part(&page.id), "text": form, "headings_bytes": headings,
+                });
                 writeln!(lines, "{line}")?;
             }
         }
         let texts: Vec<&str> =
-            batch.iter().flat_map(|(_, forms)| forms).map(String::as_str).collect();
+            batch.iter().flat_map(|(_, forms)| forms).map(|(form, _)| form.as_str()).collect();
         numbers.extend(model.embed(Role::Passage, &texts)?.rows);
     }
     pages.flush()?;
@@ -194,7 +201,7 @@ fn questions(corpus: &Path, set: &QuestionSet, held: &[Document], out: &Path) ->
         asked.extend(set.questions.iter().map(|q| json!({"set": set.name, "text": q.question})));
     }
     let mut seen = HashSet::new();
-    let mut drawn = held.iter().flat_map(forms).filter_map(|form| {
+    let mut drawn = held.iter().flat_map(forms).filter_map(|(form, _)| {
         // The text is the last line of a form; titles stand before it.
         let words: Vec<&str> = form.lines().last()?.split_whitespace().take(WORDS).collect();
         (words.len() == WORDS).then(|| words.join(" "))

@@ -76,6 +76,22 @@ pub fn texts(path: &Path) -> Result<Vec<String>> {
     text.lines().map(|line| Ok(serde_json::from_str::<Line>(line)?.text)).collect()
 }
 
+/// The titles and the text of every passage, which together are what the others get as `text`.
+pub fn headed(path: &Path) -> Result<Vec<(String, String)>> {
+    #[derive(Deserialize)]
+    struct Line {
+        text: String,
+        headings_bytes: usize,
+    }
+    let lines = std::fs::read_to_string(path)?;
+    let both = |line: &str| {
+        let mut line = serde_json::from_str::<Line>(line)?;
+        let text = line.text.split_off(line.headings_bytes);
+        Ok((line.text, text))
+    };
+    lines.lines().map(both).collect()
+}
+
 /// The `part` of every passage.
 pub fn parts(data: &Path) -> Result<Vec<u32>> {
     #[derive(Deserialize)]

@@ -172,7 +172,7 @@ class Run:
         """The hits of a peer, which stay as they are while its index does."""
         orders = {"lexical": [("lexical", {})], "hybrid": [("hybrid", {})], "dense": []}[TASK[system]]
         orders += [("filtered", {"pass": share}) for share in SHARES if self.filters(system)]
-        orders += [("scoped", {"ef": SCOPED_EF, "pass": share}) for share in SHARES if system in SCOPED]
+        orders += [("scoped", {"ef": SCOPED_EF, "pass": share}) for share in (None, *SHARES) if system in SCOPED]
         say(f"preparing {system} over {self.collection.passages} passages")
         if TASK[system] == "dense":
             with self.bench.start(system, self.collection) as process:
@@ -216,17 +216,19 @@ class Run:
             for level in LEVELS:
                 pairs = [[at_recall(curve, speed, level) for curve, speed in zip(curves, turn)] for turn in rounds]
                 best = [max(curve.values()) for curve in curves]
+                # The scan misses nothing: what the graph alone reaches is told beside it.
+                walk = {"atlas_walk_recall": max(recall for ef, recall in curves[0].items() if ef)}
                 measure = f"qps at recall {level:.2f}".replace("0.", ".")
                 if any(value is None for pair in pairs for value in pair):
                     atlas = [pair[0] for pair in pairs if pair[0]]
                     own = statistics.median(atlas) if atlas else None
-                    self.row("dense", system, measure, None, own, None, best_recall=best[1], atlas_best_recall=best[0])
+                    self.row("dense", system, measure, None, own, None, best_recall=best[1], atlas_best_recall=best[0], **walk)
                     continue
                 ratios = [own / peer for own, peer in pairs]
                 self.row(
                     "dense", system, measure, statistics.median(peer for _, peer in pairs),
                     statistics.median(own for own, _ in pairs), statistics.median(ratios), ratios=spread(ratios),
-                    best_recall=best[1], atlas_best_recall=best[0], runs=self.rounds,
+                    best_recall=best[1], atlas_best_recall=best[0], runs=self.rounds, **walk,
                 )
             self.memory("dense", system, both, before)
 
@@ -278,7 +280,8 @@ class Run:
 
     def scoped(self, system):
         if system in SCOPED:
-            for share in SHARES:
+            # Without a filter too: what one costs is told beside that.
+            for share in (None, *SHARES):
                 order = {"ef": SCOPED_EF, "pass": share}
 
                 def quality(both):
@@ -286,7 +289,7 @@ class Run:
                     own, peer = (self.quality(process, "scoped", count, **order) for process in both)
                     return {"recall": self.collection.recall(peer, share), "atlas_recall": self.collection.recall(own, share)}
 
-                self.times("scoped", system, "scoped", {"pass_percent": share, "of": "vectors"}, quality, order, order)
+                self.times("scoped", system, "scoped", {"pass_percent": share or 100, "of": "vectors"}, quality, order, order)
         if self.filters(system):
             for share in SHARES:
                 order = {"pass": share}

@@ -65,7 +65,8 @@ class UsearchF32:
 
     def open(self, task):
         self.index = self.empty()
-        self.index.load(str(self.file))
+        # Mapped, as Atlas's index is: it opens sooner than with `load` and takes no memory of its own.
+        self.index.view(str(self.file))
 
     def batch(self, vectors, ef, share):
         self.index.expansion_search = ef
