@@ -226,7 +226,8 @@ fn served(project: &Project) -> Result<Index> {
             }
             // Names of files are not for whoever asks under a policy.
             let why = if project.policy.is_some() {
-                format!("{} differ from it", counted(stale.len(), "file"))
+                let verb = if stale.len() == 1 { "differs" } else { "differ" };
+                format!("{} {verb} from it", counted(stale.len(), "file"))
             } else {
                 describe(&stale)
             };

@@ -327,9 +327,15 @@ fn loss_text(loss: &Loss, report: &MeasureReport<'_>) -> String {
         None => {
             format!("{}: no leg found {names} in its first {}", loss.class(), report.settings.depth)
         }
+        Some((unit, place, score)) if *score < report.settings.min_score => format!(
+            "{}: {unit} came {} of {} with score {score:.3}, below the minimum of {}",
+            loss.class(),
+            ordinal(*place),
+            loss.candidates,
+            report.settings.min_score
+        ),
         Some((unit, place, score)) if *place <= report.settings.k => format!(
-            "{}: {unit} came {} of {} with score {score:.3}, and there was no room for it among {} tokens, \
-             or its score was too low",
+            "{}: {unit} came {} of {} with score {score:.3}; the window of {} tokens passed it over",
             loss.class(),
             ordinal(*place),
             loss.candidates,
