@@ -183,6 +183,29 @@ fn check_expectations_that_are_wrong() {
     assert_eq!(s.run("check --set nowhere.yaml").code, 4);
 }
 
+/// 13 of 15, and two that are expected to fail, each for its reason: what the recorded answers that ship show, on
+/// the nine documents and on all of them.
+#[test]
+fn check_of_the_recorded_sample() {
+    let s = session!();
+    s.bikes();
+    let line = "check --answers evals/atlas-bikes/answers-sample.jsonl --format json";
+    for documents in ["", " --subset corpus/atlas-bikes/sample.toml"] {
+        let ran = s.prepare(&format!("{line}{documents}"));
+        let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(json["coverage"]["share"]["k"], 13, "{documents}");
+        assert_eq!(json["coverage"]["share"]["n"], 15, "{documents}");
+        assert_eq!(json["expected_failures"], 2, "{documents}");
+        assert_eq!(json["recorded_contexts"], 15, "{documents}");
+        for case in json["cases"].as_array().unwrap() {
+            let known = case["id"] == "which-warranty" || case["id"] == "charging-bill";
+            let verdict = if known { "expected_fail" } else { "passed" };
+            assert_eq!(case["verdict"], verdict, "{documents}: {case}");
+            assert_eq!(case["expected_fail"].is_string(), known, "{documents}: {case}");
+        }
+    }
+}
+
 /// Labels of expected answers follow their text as those of question sets do.
 #[test]
 fn check_after_the_corpus_has_changed() {
