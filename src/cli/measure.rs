@@ -263,6 +263,7 @@ pub(super) fn declared(project: &Project) -> Result<Declared> {
     Ok(targets.map_or_else(Declared::default, |targets| Declared {
         primary: targets.primary_measure,
         secondary: targets.secondary_measures,
+        accepted: targets.accepted_loss,
     }))
 }
 

@@ -48,7 +48,7 @@ impl Generator {
     }
 
     /// A draw of Gamma(`count`, 1): the sum of `count` exponentials, -ln of a product of uniforms.
-    fn gamma(&mut self, count: usize) -> f64 {
+    pub(super) fn gamma(&mut self, count: usize) -> f64 {
         let mut sum = 0.0;
         let mut left = count;
         while left > 0 {
@@ -62,7 +62,7 @@ impl Generator {
     }
 
     /// A draw of Gamma(1/2, 1): half the square of a normal, by Box and Muller.
-    fn gamma_half(&mut self) -> f64 {
+    pub(super) fn gamma_half(&mut self) -> f64 {
         let length = -self.unit().ln();
         let turn = (std::f64::consts::TAU * self.unit()).cos();
         length * turn * turn
@@ -89,15 +89,35 @@ pub fn mean_interval(values: &[f64], seed: u64) -> Option<Interval> {
     if values.is_empty() || !values.iter().all(|value| (0.0..=1.0).contains(value)) {
         return None;
     }
+    ends(&means(values, seed))
+}
+
+/// Weighted means of `values`, ascending.
+fn means(values: &[f64], seed: u64) -> Vec<f64> {
     let counted = counted(values);
     let mut generator = Generator::new(seed);
     let mut means: Vec<f64> =
         (0..INTERVAL_DRAWS).map(|_| weighted_mean(&counted, &mut generator)).collect();
     means.sort_unstable_by(f64::total_cmp);
+    means
+}
+
+/// The 2.5% and 97.5% points of what was drawn.
+pub(super) fn ends(sorted: &[f64]) -> Option<Interval> {
     let tail = INTERVAL_DRAWS / 40;
-    let low = means.get(tail - 1).copied()?;
-    let high = means.get(INTERVAL_DRAWS - tail).copied()?;
+    let low = sorted.get(tail - 1).copied()?;
+    let high = sorted.get(sorted.len().checked_sub(tail)?).copied()?;
     Some(Interval { low, high })
+}
+
+/// The lower limit, one-sided at 95%, of a mean difference, `after - before`, of values in `0.0..=1.0`: the
+/// 5% point of what [`difference_interval`] draws. A loss that was accepted beforehand is not exceeded
+/// where it lies above the loss; that nothing is significant would not show it.
+///
+/// `None` as there.
+pub fn difference_floor(before: &[f64], after: &[f64], seed: u64) -> Option<f64> {
+    let drawn = means(&moved(before, after)?, seed);
+    Some(2.0 * drawn.get(INTERVAL_DRAWS / 20 - 1)? - 1.0)
 }
 
 /// The 95% interval of what `value` makes of the shares of some cells, given how often each occurred.
@@ -134,13 +154,16 @@ pub fn counts_interval(
 /// pseudo-question lost everything and half a one won everything. `None` as there, and when the two
 /// lists differ in length.
 pub fn difference_interval(before: &[f64], after: &[f64], seed: u64) -> Option<Interval> {
-    if before.len() != after.len() {
-        return None;
-    }
+    let interval = mean_interval(&moved(before, after)?, seed)?;
+    Some(Interval { low: 2.0 * interval.low - 1.0, high: 2.0 * interval.high - 1.0 })
+}
+
+/// The differences, moved from `-1.0..=1.0` to `0.0..=1.0`; `None` without any, or beyond that.
+fn moved(before: &[f64], after: &[f64]) -> Option<Vec<f64>> {
     let moved: Vec<f64> =
         before.iter().zip(after).map(|(b, a)| f64::midpoint(a - b, 1.0)).collect();
-    let interval = mean_interval(&moved, seed)?;
-    Some(Interval { low: 2.0 * interval.low - 1.0, high: 2.0 * interval.high - 1.0 })
+    let fits = before.len() == after.len() && !moved.is_empty();
+    (fits && moved.iter().all(|value| (0.0..=1.0).contains(value))).then_some(moved)
 }
 
 /// Distinct values, ascending, with how often each occurs.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::bootstrap::{SEED, SignFlip, difference_interval, sign_flip};
+use super::bootstrap::{SEED, SignFlip, difference_floor, difference_interval, sign_flip};
 use super::measurement::{Measured, Measurement, RANKING_MEASURES};
 use super::statistics::{Interval, holm};
 use crate::error::{Error, Result, complaint};
@@ -93,17 +93,41 @@ pub enum Role {
 }
 
 /// Which measures a project has declared before it compares.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Declared {
     /// The one that decides.
     pub primary: String,
     /// Those that are tested beside it.
     pub secondary: Vec<String>,
+    /// A loss that is worth what it buys.
+    pub accepted: Option<AcceptedLoss>,
+}
+
+/// A loss that was accepted before anything was measured, `[accepted_loss]` in `targets.toml`: a change
+/// that is wanted for something else may cost so much, and not more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptedLoss {
+    /// The measure that may lose.
+    pub measure: String,
+    /// How much its mean may lose, above 0 and at most 1.
+    pub margin: f64,
+}
+
+/// Whether a loss stays within what was accepted: the test of non-inferiority.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Inferiority {
+    /// How much was accepted.
+    pub margin: f64,
+    /// The one-sided 95 % limit of the difference: it is no lower.
+    pub floor: f64,
+    /// Whether that shows that no more is lost.
+    pub holds: bool,
 }
 
 impl Default for Declared {
     fn default() -> Self {
-        Self { primary: PRIMARY.to_owned(), secondary: Vec::new() }
+        Self { primary: PRIMARY.to_owned(), secondary: Vec::new(), accepted: None }
     }
 }
 
@@ -116,6 +140,7 @@ impl Declared {
         let known = || SHOWN.into_iter().chain(RANKING_MEASURES);
         for (key, name) in std::iter::once(("primary_measure", &self.primary))
             .chain(self.secondary.iter().map(|name| ("secondary_measures", name)))
+            .chain(self.accepted.iter().map(|own| ("accepted_loss.measure", &own.measure)))
         {
             if !known().any(|own| own == name) {
                 let expected = known().collect::<Vec<_>>().join(", ");
@@ -127,7 +152,14 @@ impl Declared {
                 ));
             }
         }
-        Ok(())
+        match &self.accepted {
+            Some(own) if !(own.margin > 0.0 && own.margin <= 1.0) => Err(Error::invalid(
+                "accepted_loss.margin of targets.toml",
+                own.margin,
+                "a number above 0, at most 1",
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn role(&self, name: &str) -> Role {
@@ -140,7 +172,10 @@ impl Declared {
 
     /// The measures of a comparison, in order: those always shown, then the others that are declared.
     fn names(&self) -> Vec<&str> {
-        let declared = std::iter::once(&self.primary).chain(&self.secondary).map(String::as_str);
+        let declared = std::iter::once(&self.primary)
+            .chain(&self.secondary)
+            .chain(self.accepted.iter().map(|own| &own.measure))
+            .map(String::as_str);
         let mut names = SHOWN.to_vec();
         for name in declared {
             if !names.contains(&name) {
@@ -173,6 +208,8 @@ pub struct Difference {
     pub test: Option<SignFlip>,
     /// The p of a secondary measure, adjusted by Holm's procedure over all of them.
     pub adjusted: Option<f64>,
+    /// Whether a loss that was accepted is exceeded, where one was.
+    pub inferiority: Option<Inferiority>,
 }
 
 /// A comparison.
@@ -286,8 +323,7 @@ pub fn compare(
     let loss = |change: &Change| change.recall.1 - change.recall.0;
     comparison.lost.sort_by(|a, b| loss(a).total_cmp(&loss(b)).then_with(|| a.id.cmp(&b.id)));
     let each = names.into_iter().zip(&pairs);
-    comparison.differences =
-        each.map(|(name, pairs)| difference(name, pairs, declared.role(name))).collect();
+    comparison.differences = each.map(|(name, pairs)| difference(name, pairs, declared)).collect();
     correct(&mut comparison.differences);
     Ok(comparison)
 }
@@ -355,7 +391,8 @@ impl RecordedQuestion {
     }
 }
 
-fn difference(name: &str, pairs: &[(f64, f64)], role: Role) -> Difference {
+fn difference(name: &str, pairs: &[(f64, f64)], declared: &Declared) -> Difference {
+    let role = declared.role(name);
     let n = pairs.len().max(1) as f64;
     let (before, now): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let differences: Vec<f64> = pairs.iter().map(|(before, now)| now - before).collect();
@@ -370,6 +407,10 @@ fn difference(name: &str, pairs: &[(f64, f64)], role: Role) -> Difference {
         changed: differences.iter().filter(|difference| **difference != 0.0).count(),
         test: is_tested.then(|| sign_flip(&differences, SEED)).flatten(),
         adjusted: None,
+        inferiority: declared.accepted.as_ref().filter(|own| own.measure == name).and_then(|own| {
+            let floor = difference_floor(&before, &now, SEED)?;
+            Some(Inferiority { margin: own.margin, floor, holds: floor > -own.margin })
+        }),
     }
 }
 
@@ -394,11 +435,15 @@ mod tests {
         let pairs = |changed: usize| -> Vec<(f64, f64)> {
             (0..12).map(|at| (0.5, if at < changed { 1.0 } else { 0.5 })).collect()
         };
+        let declared = Declared {
+            secondary: vec!["precision".to_owned(), "mrr".to_owned()],
+            ..Declared::default()
+        };
         let mut found = [
-            difference("recall", &pairs(6), Role::Primary),
-            difference("precision", &pairs(6), Role::Secondary),
-            difference("mrr", &pairs(7), Role::Secondary),
-            difference("hit", &pairs(6), Role::Exploratory),
+            difference("recall", &pairs(6), &declared),
+            difference("precision", &pairs(6), &declared),
+            difference("mrr", &pairs(7), &declared),
+            difference("hit", &pairs(6), &declared),
         ];
         correct(&mut found);
         // Six of one direction: 2^-5. Of two, the smaller p is doubled, and the other is no smaller.
@@ -406,6 +451,25 @@ mod tests {
         assert_eq!(p, [Some(0.03125), Some(0.03125), Some(0.015_625), None]);
         let adjusted: Vec<Option<f64>> = found.iter().map(|own| own.adjusted).collect();
         assert_eq!(adjusted, [None, Some(0.03125), Some(0.03125), None]);
+    }
+
+    #[test]
+    fn a_loss_is_within_what_was_accepted_only_where_enough_questions_say_so() {
+        let declared = |margin| Declared {
+            accepted: Some(AcceptedLoss { measure: "recall".to_owned(), margin }),
+            ..Declared::default()
+        };
+        let shown = |n: usize, lost: usize, margin| {
+            let pairs: Vec<(f64, f64)> =
+                (0..n).map(|at| (1.0, if at < lost { 0.0 } else { 1.0 })).collect();
+            difference("recall", &pairs, &declared(margin)).inferiority.unwrap().holds
+        };
+        // Nothing lost of eight shows little, of a hundred it shows that no twentieth is.
+        assert!(!shown(8, 0, 0.05) && shown(100, 0, 0.05));
+        assert!(!shown(100, 3, 0.05) && shown(100, 3, 0.1));
+        assert!(difference("hit", &[(1.0, 1.0)], &declared(0.1)).inferiority.is_none());
+        let said = declared(0.0).check().unwrap_err().to_string();
+        assert!(said.starts_with("accepted_loss.margin of targets.toml is 0"), "{said}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod bootstrap;
 pub mod calibration;
 pub mod check;
 pub mod claims;
+pub mod clusters;
 pub mod compare;
 pub mod drift;
 #[cfg(feature = "answer-endpoint")]

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::compare::AcceptedLoss;
 use super::ledger::Entry;
 use crate::error::{Error, Result, complaint};
 
@@ -171,6 +172,8 @@ pub struct Targets {
     pub primary_measure: String,
     /// Measures that are tested beside it, corrected for each other; all further ones are exploratory.
     pub secondary_measures: Vec<String>,
+    /// A loss that is worth what it buys, if one was accepted.
+    pub accepted_loss: Option<AcceptedLoss>,
     /// The targets that it states, in the order of [`NAMES`].
     pub rows: Vec<Target>,
     /// Expected ranges, if it states any.
@@ -185,6 +188,7 @@ struct File {
     primary_measure: String,
     #[serde(default)]
     secondary_measures: Vec<String>,
+    accepted_loss: Option<AcceptedLoss>,
     coverage: Option<Spanned<Written>>,
     groundedness: Option<Spanned<Written>>,
     leakage: Option<Spanned<Written>>,
@@ -283,6 +287,9 @@ impl Targets {
             stated = stated
                 .and_then(|stated| serde_json::to_string(&(stated, &file.secondary_measures)));
         }
+        if let Some(accepted) = &file.accepted_loss {
+            stated = stated.and_then(|stated| serde_json::to_string(&(stated, accepted)));
+        }
         let hash = blake3::hash(stated.unwrap_or_default().as_bytes()).to_hex().to_string();
         Ok(Self {
             path: path.to_owned(),
@@ -290,6 +297,7 @@ impl Targets {
             agreed: date.to_string(),
             primary_measure: file.primary_measure,
             secondary_measures: file.secondary_measures,
+            accepted_loss: file.accepted_loss,
             rows,
             expected,
         })

@@ -70,9 +70,16 @@ pub fn compare_text(
                 format!("{how} sign-flip p {:.3}{holm}, at best {:.3}", test.p, test.smallest)
             },
         );
+        let accepted = difference.inferiority.map_or_else(String::new, |own| {
+            let what = if own.holds { "shown" } else { "not shown" };
+            format!(
+                "; that no more than the accepted {} is lost is {what}, one-sided 95 %: from {:+.2}",
+                own.margin, own.floor
+            )
+        });
         let _ = writeln!(
             out,
-            "  {:9} {:.3} to {:.3} (n {})   95 %: {range}   {} changed; {test}",
+            "  {:9} {:.3} to {:.3} (n {})   95 %: {range}   {} changed; {test}{accepted}",
             difference.name, difference.before, difference.now, difference.n, difference.changed
         );
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::MeasureReport;
 use super::labels::labels_json;
-use super::numbers::{ends, mean_of, of_judged};
+use super::numbers::{by_cluster, ends, mean_of, of_judged};
 use super::tables::{noise, stage_names};
 use crate::eval::bootstrap::{SEED, mean_interval};
 use crate::eval::measurement::{CONTEXT_MEASURES, Measured, Measurement, RANKING_MEASURES, TOKENS};
@@ -58,6 +58,7 @@ fn set_json(set: &Measurement, report: &MeasureReport<'_>) -> Value {
         "labels": labels_json(set, show_questions),
         "means": means(set, None),
         "intervals": intervals(set),
+        "clusters": clusters(set, show_questions),
         "supplied": supplied(set, report.settings.k),
         "ties": ties(set),
         "stages": stages(set),
@@ -84,6 +85,17 @@ fn intervals(set: &Measurement) -> Value {
         Some((name.to_owned(), json!(interval?)))
     });
     Value::Object(all.collect::<Map<_, _>>())
+}
+
+/// Questions that share a document of their evidence as one: how many that leaves and, where single
+/// questions may be shown, the intervals drawn by cluster.
+fn clusters(set: &Measurement, show_questions: bool) -> Value {
+    let Some((number, [hit, recall, precision])) = by_cluster(set) else { return Value::Null };
+    if show_questions {
+        json!({ "n": number, "hit": hit, "recall": recall, "precision": precision })
+    } else {
+        json!({ "n": number })
+    }
 }
 
 /// What the means of the context leave open: a context of nothing, blocks that repeat a unit, and the

@@ -10,7 +10,7 @@ use super::tables::{kinds_text, noise_text, stages_text};
 use super::{MeasureReport, counted, numbers};
 use crate::eval::compare::CHANGES_MIN;
 use crate::eval::measurement::{Loss, Measured, Measurement, RANKING_MEASURES, TOKENS};
-use crate::eval::statistics::percentile;
+use crate::eval::statistics::{Interval, percentile};
 use crate::text::ESTIMATOR;
 
 /// Fewest values for which a 95th percentile has an upper limit at all.
@@ -231,6 +231,7 @@ fn means_text(out: &mut String, set: &Measurement, report: &MeasureReport<'_>) {
     let reciprocal: Vec<f64> =
         set.scored(None).map(|q| q.value("rank").map_or(0.0, f64::recip)).collect();
     line(out, "MRR", &reciprocal, "of what was supplied");
+    clusters_text(out, set, n, report.show_questions);
     prompt_text(out, set);
     open_text(out, set);
     let _ = writeln!(
@@ -244,6 +245,24 @@ fn means_text(out: &mut String, set: &Measurement, report: &MeasureReport<'_>) {
         let value = format!("{mean:.3} (n {})", values.len());
         let _ = writeln!(out, "  {name:10}  {value:16} 95 %: {}", numbers::range(&values));
     }
+}
+
+/// What the questions know when those of one document count as one. Which of them hit together would be
+/// told of questions that are not to be shown.
+fn clusters_text(out: &mut String, set: &Measurement, n: usize, show_questions: bool) {
+    let Some((clusters, [hit, recall, precision])) = numbers::by_cluster(set) else { return };
+    let share = |range: &Interval| format!("{:.2} to {:.2}", range.low, range.high);
+    let what = match (hit, recall, precision) {
+        (Some(hit), Some(recall), Some(precision)) if show_questions => format!(
+            "drawn by cluster, 95 %: hit {}, recall {}, precision {}",
+            numbers::percent(&hit),
+            share(&recall),
+            share(&precision)
+        ),
+        _ => "the intervals are those of questions, and too narrow".to_owned(),
+    };
+    let of = format!("{clusters} of {n}");
+    let _ = writeln!(out, "  clusters    {of:16} questions that share a document are one; {what}");
 }
 
 fn prompt_text(out: &mut String, set: &Measurement) {

@@ -1,6 +1,7 @@
 //! Numbers with their intervals, as text and JSON show them.
 
 use crate::eval::bootstrap::{SEED, mean_interval};
+use crate::eval::clusters::{clustered_interval, clusters};
 use crate::eval::measurement::Measurement;
 use crate::eval::statistics::{Interval, wilson};
 use crate::eval::sweep::Range;
@@ -19,7 +20,21 @@ pub(super) fn range(values: &[f64]) -> String {
         .map_or_else(|| "unknown".to_owned(), |i| format!("{:.2} to {:.2}", i.low, i.high))
 }
 
-fn percent(range: &Interval) -> String {
+/// How many clusters the scored questions form by the documents of their evidence, and the 95 % intervals of
+/// hit, recall and precision that are drawn by cluster; `None` where no two questions share a document.
+pub(super) fn by_cluster(set: &Measurement) -> Option<(usize, [Option<Interval>; 3])> {
+    let of = clusters(set.scored(None));
+    let number = of.iter().max()? + 1;
+    let interval = |name: &str| {
+        let each = set.scored(None).zip(&of);
+        let (values, of): (Vec<f64>, Vec<usize>) =
+            each.filter_map(|(question, of)| Some((question.value(name)?, *of))).unzip();
+        clustered_interval(&values, &of, SEED)
+    };
+    (number < of.len()).then(|| (number, ["hit", "recall", "precision"].map(interval)))
+}
+
+pub(super) fn percent(range: &Interval) -> String {
     format!("{:.0} to {:.0}", range.low * 100.0, range.high * 100.0)
 }
 

@@ -190,6 +190,12 @@ fn measure_compare_declared() {
     s.say("a measure that there is not");
     s.write("evals/targets.toml", format!("{head}secondary_measures = [\"recal\"]\n"));
     assert_eq!(s.run("measure --summary --compare before.json").code, 4);
+    s.say("a loss that is accepted");
+    let accepted = "[accepted_loss]\nmeasure = \"precision\"\nmargin = ";
+    s.write("evals/targets.toml", format!("{head}{accepted}0.1\n"));
+    assert_eq!(s.run("measure --summary --compare before.json -k 1").code, 0);
+    s.write("evals/targets.toml", format!("{head}{accepted}1.5\n"));
+    assert_eq!(s.run("measure --summary --compare before.json").code, 4);
 }
 
 #[test]
