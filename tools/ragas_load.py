@@ -6,8 +6,6 @@
     atlas measure --export-ragas out.jsonl
     /tmp/ragas/bin/python tools/ragas_load.py out.jsonl
 
-(pip 23.2 was still looking for versions that fit after 28 minutes; uv took 5 seconds.)
-
 Every field of every row must come back. Then Ragas' two measures that need no model are printed:
 precision by ids is our precision; recall by ids counts every unit of an any-of group as needed.
 """
