@@ -9,8 +9,9 @@ use super::statistics::Interval;
 /// The 95% interval of a mean of values in `0.0..=1.0` whose questions come in clusters, such as those that
 /// rest on one document: `clusters` says which, by numbers from 0.
 ///
-/// That of [`mean_interval`](super::bootstrap::mean_interval), with a weight for each cluster in place of one for each question: questions
-/// of one document succeed and fail together, so drawn one by one they seem to know more than they do.
+/// That of [`mean_interval`](super::bootstrap::mean_interval), with a weight for each cluster in place of
+/// one for each question: questions of one document succeed and fail together, so drawn one by one they
+/// seem to know more than they do.
 /// Without a cluster of two it is the interval of a mean of single questions, up to its draws.
 ///
 /// `None` as there, and when the two lists differ in length.
@@ -21,10 +22,11 @@ use super::statistics::Interval;
 /// ```
 /// use atlas::eval::bootstrap::{SEED, mean_interval};
 /// use atlas::eval::clusters::clustered_interval;
-/// let values = [1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0];
-/// let apart = mean_interval(&values, SEED).unwrap();
-/// let together = clustered_interval(&values, &[0, 0, 0, 0, 1, 1, 1, 1], SEED).unwrap();
-/// assert!(together.low < apart.low - 0.1);
+/// let three_papers = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2];
+/// let together = clustered_interval(&[1.0; 12], &three_papers, SEED).unwrap();
+/// let as_three = mean_interval(&[1.0; 3], SEED).unwrap();
+/// // Twelve questions know what their three papers know.
+/// assert!((together.low - as_three.low).abs() < 0.03);
 /// ```
 pub fn clustered_interval(values: &[f64], clusters: &[usize], seed: u64) -> Option<Interval> {
     let fits = values.len() == clusters.len() && !values.is_empty();
@@ -36,11 +38,13 @@ pub fn clustered_interval(values: &[f64], clusters: &[usize], seed: u64) -> Opti
         sums[*cluster].0 += value;
         sums[*cluster].1 += 1.0;
     }
+    // What is added at 0 and at 1 is half a cluster each, of the usual size.
+    let size = values.len() as f64 / sums.len() as f64;
     let mut generator = Generator::new(seed);
     let mut drawn = Vec::with_capacity(INTERVAL_DRAWS);
     for _ in 0..INTERVAL_DRAWS {
-        let one = generator.gamma_half();
-        let mut weights = one + generator.gamma_half();
+        let one = size * generator.gamma_half();
+        let mut weights = one + size * generator.gamma_half();
         let mut sum = one;
         for (values, n) in &sums {
             let weight = generator.gamma(1);
