@@ -90,7 +90,7 @@ impl std::fmt::Debug for LexicalWriter {
 }
 
 impl LexicalWriter {
-    /// Starts the index in the layer's `folder`; postings gather in `budget_bytes`, within [`BUDGET_BYTES`],
+    /// Starts the index in the layer's `folder`; postings gather in `budget_bytes`, within `BUDGET_BYTES`,
     /// before a segment is written. Rows of one segment follow each other, so more segments cost a little
     /// time and change no result.
     pub fn create(folder: &Path, budget_bytes: usize) -> Result<Self> {

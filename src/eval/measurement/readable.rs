@@ -12,7 +12,7 @@ use crate::index::Index;
 /// Why a question is not scored whose asker may not read the evidence.
 pub const CLOSED: &str = "permission";
 
-/// Restricts every question of `set` to what its asker may read, as [`measure`] does, for whoever runs
+/// Restricts every question of `set` to what its asker may read, as [`measure`](super::measure) does, for whoever runs
 /// the questions otherwise.
 pub fn keep_readable(
     index: &Index,
