@@ -99,7 +99,7 @@ impl Kernels {
         &SCALAR
     }
 
-    /// The instruction set: `avx512vnni`, `avx2`, `neon` or `scalar`.
+    /// The instruction set: `avx512vnni`, `avx512`, `avx2`, `neon` or `scalar`.
     pub fn name(&self) -> &'static str {
         self.name
     }

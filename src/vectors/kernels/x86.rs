@@ -1,4 +1,4 @@
-//! AVX-512 with VNNI, and AVX2.
+//! AVX-512 with and without VNNI, and AVX2.
 //!
 //! Functions marked `target_feature` are compiled for those instructions and reached only through
 //! [`available`]. Each takes rows in groups of four; what is left over goes one at a time through the
@@ -8,8 +8,15 @@ use std::arch::x86_64::*;
 
 use super::{GROUP, Kernels, LANES, LIST_AHEAD, group, prefetch};
 
-static AVX512: Kernels = Kernels {
+static AVX512_VNNI: Kernels = Kernels {
     name: "avx512vnni",
+    dot_rows: dot_rows_avx512,
+    code_list: code_list_vnni,
+    code_range: code_range_vnni,
+};
+
+static AVX512: Kernels = Kernels {
+    name: "avx512",
     dot_rows: dot_rows_avx512,
     code_list: code_list_avx512,
     code_range: code_range_avx512,
@@ -24,11 +31,11 @@ static AVX2: Kernels = Kernels {
 
 /// The sets this processor has, fastest first.
 pub fn available() -> impl Iterator<Item = &'static Kernels> {
-    let avx512 = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vnni");
+    let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+    let vnni = avx512 && is_x86_feature_detected!("avx512vnni");
     let avx2 = is_x86_feature_detected!("avx2");
-    [(avx512, &AVX512), (avx2, &AVX2)].into_iter().filter_map(|(has, set)| has.then_some(set))
+    let sets = [(vnni, &AVX512_VNNI), (avx512, &AVX512), (avx2, &AVX2)];
+    sets.into_iter().filter_map(|(has, set)| has.then_some(set))
 }
 
 /// How far ahead of the row being scored a range is asked for, in bytes.
@@ -138,22 +145,37 @@ fn fold_eight(lanes: __m256) -> f32 {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn code_list_avx512(query: &[i8], codes: &[u8], ids: &[u32], out: &mut [i32]) {
-    by_list!(query, codes, ids, out, codes_avx512, code_avx512);
+fn code_list_vnni(query: &[i8], codes: &[u8], ids: &[u32], out: &mut [i32]) {
+    by_list!(query, codes, ids, out, codes_vnni, code_vnni);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn code_range_avx512(query: &[i8], codes: &[u8], out: &mut [i32]) {
-    by_range!(query, codes, out, codes_avx512, code_avx512);
+fn code_range_vnni(query: &[i8], codes: &[u8], out: &mut [i32]) {
+    by_range!(query, codes, out, codes_vnni, code_vnni);
 }
 
 /// # Safety
 /// Each row has `query.len()` bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-unsafe fn codes_avx512(query: &[i8], rows: [*const u8; GROUP]) -> [i32; GROUP] {
+unsafe fn codes_vnni(query: &[i8], rows: [*const u8; GROUP]) -> [i32; GROUP] {
     // SAFETY: the caller's.
-    let [a, b, c, d] = unsafe { partial_codes_avx512(query, rows) };
+    totals_avx512(unsafe { partial_codes_vnni(query, rows) })
+}
+
+/// # Safety
+/// The row has `query.len()` bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+unsafe fn code_vnni(query: &[i8], row: [*const u8; 1]) -> [i32; 1] {
+    // SAFETY: the caller's.
+    unsafe { partial_codes_vnni(query, row) }.map(|sums| _mm512_reduce_add_epi32(sums))
+}
+
+/// The total of each of four.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn totals_avx512([a, b, c, d]: [__m512i; GROUP]) -> [i32; GROUP] {
     // Four sums at once: after two rounds of interleaving, each 128-bit part holds [a, b, c, d].
     let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
     let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
@@ -166,22 +188,13 @@ unsafe fn codes_avx512(query: &[i8], rows: [*const u8; GROUP]) -> [i32; GROUP] {
     out
 }
 
-/// # Safety
-/// The row has `query.len()` bytes.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-unsafe fn code_avx512(query: &[i8], row: [*const u8; 1]) -> [i32; 1] {
-    // SAFETY: the caller's.
-    unsafe { partial_codes_avx512(query, row) }.map(|sums| _mm512_reduce_add_epi32(sums))
-}
-
 /// Sixteen partial sums for each row; their total is the row's.
 ///
 /// # Safety
 /// Each row has `query.len()` bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-unsafe fn partial_codes_avx512<const R: usize>(query: &[i8], rows: [*const u8; R]) -> [__m512i; R] {
+unsafe fn partial_codes_vnni<const R: usize>(query: &[i8], rows: [*const u8; R]) -> [__m512i; R] {
     const STEP: usize = 64;
     let mut sums = [_mm512_setzero_si512(); R];
     let (steps, tail) = query.as_chunks::<STEP>();
@@ -207,6 +220,82 @@ unsafe fn partial_codes_avx512<const R: usize>(query: &[i8], rows: [*const u8; R
         }
     }
     sums
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+fn code_list_avx512(query: &[i8], codes: &[u8], ids: &[u32], out: &mut [i32]) {
+    by_list!(query, codes, ids, out, codes_avx512, code_avx512);
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+fn code_range_avx512(query: &[i8], codes: &[u8], out: &mut [i32]) {
+    by_range!(query, codes, out, codes_avx512, code_avx512);
+}
+
+/// # Safety
+/// Each row has `query.len()` bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn codes_avx512(query: &[i8], rows: [*const u8; GROUP]) -> [i32; GROUP] {
+    // SAFETY: the caller's.
+    totals_avx512(unsafe { partial_codes_avx512(query, rows) })
+}
+
+/// # Safety
+/// The row has `query.len()` bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn code_avx512(query: &[i8], row: [*const u8; 1]) -> [i32; 1] {
+    // SAFETY: the caller's.
+    unsafe { partial_codes_avx512(query, row) }.map(|sums| _mm512_reduce_add_epi32(sums))
+}
+
+/// Sixteen partial sums for each row, as [`partial_codes_vnni`] has them, in the way that
+/// [`codes_avx2`] tells of.
+///
+/// # Safety
+/// Each row has `query.len()` bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn partial_codes_avx512<const R: usize>(query: &[i8], rows: [*const u8; R]) -> [__m512i; R] {
+    const STEP: usize = 64;
+    let (positive, negative) = (_mm512_set1_epi8(-128), _mm512_set1_epi8(127));
+    let ones = _mm512_set1_epi16(1);
+    let mut sums = [_mm512_setzero_si512(); R];
+    let mut owed = _mm512_setzero_si512();
+    let (steps, tail) = query.as_chunks::<STEP>();
+    for (step, q) in steps.iter().enumerate() {
+        // SAFETY: 64 bytes of the query, and row bytes `64 × step ..+64`, exist.
+        unsafe {
+            let q = _mm512_loadu_si512(q.as_ptr().cast());
+            let size = _mm512_abs_epi8(q);
+            let flip = _mm512_mask_blend_epi8(_mm512_movepi8_mask(q), positive, negative);
+            let pairs = _mm512_maddubs_epi16(size, flip);
+            owed = _mm512_add_epi32(owed, _mm512_madd_epi16(pairs, ones));
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                let r = _mm512_loadu_si512(row.add(step * STEP).cast());
+                let pairs = _mm512_maddubs_epi16(size, _mm512_xor_si512(r, flip));
+                *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(pairs, ones));
+            }
+        }
+    }
+    if !tail.is_empty() {
+        let mask = (1_u64 << tail.len()) - 1;
+        // SAFETY: the mask keeps both loads within the tail. Past it the size is 0, whatever is flipped.
+        unsafe {
+            let q = _mm512_maskz_loadu_epi8(mask, tail.as_ptr());
+            let size = _mm512_abs_epi8(q);
+            let flip = _mm512_mask_blend_epi8(_mm512_movepi8_mask(q), positive, negative);
+            let pairs = _mm512_maddubs_epi16(size, flip);
+            owed = _mm512_add_epi32(owed, _mm512_madd_epi16(pairs, ones));
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                let r = _mm512_maskz_loadu_epi8(mask, row.add(steps.len() * STEP).cast());
+                let pairs = _mm512_maddubs_epi16(size, _mm512_xor_si512(r, flip));
+                *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(pairs, ones));
+            }
+        }
+    }
+    sums.map(|sum| _mm512_sub_epi32(sum, owed))
 }
 
 // ------------------------------------------------------------------------------------------- AVX2
@@ -272,27 +361,41 @@ fn code_range_avx2(query: &[i8], codes: &[u8], out: &mut [i32]) {
     by_range!(query, codes, out, codes_avx2, codes_avx2);
 }
 
-/// Widened to 16 bits before they are multiplied: `maddubs` on bytes would saturate.
+/// Multiplies bytes as they are: `maddubs` takes one side unsigned and the other signed, and adds two
+/// products in 16 bits, where 255 times 127 twice would saturate. So the unsigned side is the magnitude
+/// of the query's value, 128 at most, and the signed side the code with its top bit flipped, which takes
+/// 128 away, or with all others flipped where the query's value is negative, which gives 127 less the
+/// code. Then two products lie within -32,768 and 32,512. What was taken away, or added, is what a code
+/// of 0 would have given, and is taken from the sum.
 ///
 /// # Safety
 /// Each row has `query.len()` bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn codes_avx2<const R: usize>(query: &[i8], rows: [*const u8; R]) -> [i32; R] {
-    const STEP: usize = 16;
-    let mut sums = [_mm256_setzero_si256(); R];
+    const STEP: usize = 32;
+    let (zero, top) = (_mm256_setzero_si256(), _mm256_set1_epi8(-128));
+    let ones = _mm256_set1_epi16(1);
+    let mut sums = [zero; R];
+    let mut owed = zero;
     let (steps, tail) = query.as_chunks::<STEP>();
     for (step, q) in steps.iter().enumerate() {
-        // SAFETY: 16 bytes of the query, and row bytes `16 × step ..+16`, exist.
+        // SAFETY: 32 bytes of the query, and row bytes `32 × step ..+32`, exist.
         unsafe {
-            let q = _mm256_cvtepi8_epi16(_mm_loadu_si128(q.as_ptr().cast()));
+            let q = _mm256_loadu_si256(q.as_ptr().cast());
+            let size = _mm256_abs_epi8(q);
+            let flip = _mm256_xor_si256(_mm256_cmpgt_epi8(zero, q), top);
+            let pairs = _mm256_maddubs_epi16(size, flip);
+            owed = _mm256_add_epi32(owed, _mm256_madd_epi16(pairs, ones));
             for (sum, row) in sums.iter_mut().zip(rows) {
-                let r = _mm256_cvtepu8_epi16(_mm_loadu_si128(row.add(step * STEP).cast()));
-                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(r, q));
+                let r = _mm256_loadu_si256(row.add(step * STEP).cast());
+                let pairs = _mm256_maddubs_epi16(size, _mm256_xor_si256(r, flip));
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(pairs, ones));
             }
         }
     }
     let mut out = sums.map(|sum| {
+        let sum = _mm256_sub_epi32(sum, owed);
         let four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
         let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b01_00_11_10>(four));
         _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<0b10_11_00_01>(two)))
