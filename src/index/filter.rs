@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use super::Index;
+use super::columns::Columns;
 use crate::access::{Bitmap, SECTIONS, Scope};
-use crate::corpus::{Date, Metadata, Value};
+use crate::corpus::{Date, Value};
 use crate::error::{Error, Result, nearest};
 
 /// Conditions on a document's metadata that must all hold; the id counts as metadata.
@@ -50,10 +51,10 @@ const RELATIONS: [(&str, Relation); 4] = [
 ];
 
 /// The key of the day from which a document holds.
-const FROM: &str = "effective_from";
+pub(super) const FROM: &str = "effective_from";
 
 /// The key of the last day on which it holds.
-const TO: &str = "effective_to";
+pub(super) const TO: &str = "effective_to";
 
 impl Filter {
     /// Adds the condition written `key=value`, `key=one,other`, or with `<`, `<=`, `>`, `>=`.
@@ -104,21 +105,39 @@ impl Filter {
         self.conditions.is_empty() && self.as_of.is_none()
     }
 
-    /// Whether a document passes.
-    fn passes(&self, id: &str, metadata: &Metadata) -> bool {
-        let holds = self.as_of.is_none_or(|day| {
-            metadata.date(FROM).is_none_or(|from| from <= day)
-                && metadata.date(TO).is_none_or(|to| to >= day)
-        });
-        holds
-            && self.conditions.iter().all(|Condition { key, test }| match test {
-                Test::OneOf(values) if key == "id" => values.iter().any(|value| value == id),
-                Test::OneOf(values) => values.iter().any(|value| metadata.is_written(key, value)),
-                Test::Is(relation, bound) => {
-                    let items = metadata.get(key).map_or(&[][..], Value::items);
-                    items.iter().any(|item| relation.holds(compare(item, bound)))
+    /// The documents that pass; `find` gives the number of the document with an id.
+    fn passing(
+        &self,
+        columns: &Columns,
+        find: impl Fn(&str) -> Result<Option<u32>>,
+    ) -> Result<Bitmap> {
+        let all = columns.documents();
+        let mut passing = self.as_of.map_or_else(|| Bitmap::all(all), |day| columns.holding(day));
+        for Condition { key, test } in &self.conditions {
+            let mut own = Bitmap::none(all);
+            if let (Test::OneOf(ids), "id") = (test, key.as_str()) {
+                for id in ids {
+                    find(id)?.into_iter().for_each(|document| own.insert(document));
                 }
-            })
+            } else {
+                let values = columns.get(key).map_or(&[][..], |column| &column.values);
+                for entry in values.iter().filter(|entry| test.passes(&entry.value)) {
+                    entry.documents.iter().for_each(|&document| own.insert(document));
+                }
+            }
+            passing = passing.and(&own);
+        }
+        Ok(passing)
+    }
+}
+
+impl Test {
+    /// Whether one value, of a list or alone, makes the condition hold.
+    fn passes(&self, item: &Value) -> bool {
+        match self {
+            Self::OneOf(values) => values.iter().any(|value| item.is_written(value)),
+            Self::Is(relation, bound) => relation.holds(compare(item, bound)),
+        }
     }
 }
 
@@ -150,111 +169,116 @@ impl Index {
         if filter.is_empty() {
             return Ok(scope.clone());
         }
-        let metadata = self.metadata()?;
-        for Condition { key, .. } in &filter.conditions {
-            self.known_key(scope, key, metadata)?;
+        let columns = self.columns()?;
+        for condition in &filter.conditions {
+            self.known_key(scope, &condition.key, columns)?;
         }
-        let mut rows = Bitmap::none(self.manifest().passages as u32);
-        for (document, own) in metadata.iter().enumerate() {
-            let record = self.passages().document(document as u32)?;
-            if !filter.passes(&record.id, own) {
-                continue;
-            }
-            for block in record.first_block..record.first_block + record.blocks {
-                let block = self.passages().block(block)?;
-                let all = block.first_row..block.first_row + block.passages;
-                all.for_each(|row| rows.insert(row));
-            }
-        }
-        Ok(scope.narrowed(&rows))
+        let passing = filter.passing(columns, |id| self.passages().find(id))?;
+        let rows = passing.iter().flat_map(|document| columns.rows(document));
+        Ok(scope.narrowed(&Bitmap::of(self.manifest().passages as u32, rows)))
     }
 
-    fn known_key(&self, scope: &Scope, key: &str, metadata: &[Metadata]) -> Result<()> {
+    fn known_key(&self, scope: &Scope, key: &str, columns: &Columns) -> Result<()> {
         if key == "id" {
             return Ok(());
         }
         // The titles of classified sections stand in these keys, and may be closed like their text.
-        let hidden = |key: &str| key.starts_with(SECTIONS);
-        let mut keys = std::collections::BTreeSet::new();
-        for (document, own) in metadata.iter().enumerate() {
-            if !hidden(key) && own.get(key).is_some() && self.readable(scope, document as u32)? {
-                return Ok(());
-            }
+        let shown = |key: &str| {
+            let readable = |document: &u32| {
+                let mut rows = columns.rows(*document);
+                rows.any(|row| scope.readable().contains(row))
+            };
+            !key.starts_with(SECTIONS)
+                && columns.get(key).is_some_and(|column| column.documents.iter().any(readable))
+        };
+        if shown(key) {
+            return Ok(());
         }
-        for (document, own) in metadata.iter().enumerate() {
-            if self.readable(scope, document as u32)? {
-                keys.extend(own.0.keys().map(String::as_str).filter(|key| !hidden(key)));
-            }
-        }
-        let near = nearest(key, keys.iter().copied());
-        let all: Vec<&str> = keys.into_iter().collect();
+        let all: Vec<&str> = columns.keys().filter(|key| shown(key)).collect();
+        let near = nearest(key, all.iter().copied());
         let help = near.map_or_else(|| all.join(", "), |near| format!("did you mean `{near}`?"));
         let expected = format!("a key of the documents' metadata: {help}");
         Err(Error::invalid("--filter", format!("`{key}`"), expected))
-    }
-
-    /// Whether any passage of a document is readable.
-    fn readable(&self, scope: &Scope, document: u32) -> Result<bool> {
-        let record = self.passages().document(document)?;
-        for block in record.first_block..record.first_block + record.blocks {
-            let block = self.passages().block(block)?;
-            let mut rows = block.first_row..block.first_row + block.passages;
-            if rows.any(|row| scope.readable().contains(row)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::Metadata;
 
-    fn metadata() -> Metadata {
-        let mut metadata = Metadata::default();
-        for (key, value) in [
-            ("product", Value::List(vec![Value::Text("C-3".into()), Value::Text("T-7".into())])),
-            ("weight", Value::Number(21.5)),
-            ("revision", Value::Text("3".into())),
-            ("effective_from", Value::from_text("2026-01-01")),
-            ("effective_to", Value::from_text("2026-12-31")),
-        ] {
-            metadata.0.insert(key.to_owned(), value);
-        }
-        metadata
+    /// Metadata of these keys.
+    fn metadata(entries: &[(&str, Value)]) -> Metadata {
+        Metadata(entries.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect())
     }
 
-    fn passes(written: &[&str]) -> bool {
+    /// Which of four documents, with one row each but the second, which has none, pass `filter`.
+    fn passing(filter: &Filter) -> Vec<u32> {
+        let text = |text: &str| Value::Text(text.into());
+        let days = |from, to| {
+            [("effective_from", Value::from_text(from)), ("effective_to", Value::from_text(to))]
+        };
+        let warranty = [
+            ("product", Value::List(vec![text("C-3"), text("T-7"), text("C-3")])),
+            ("weight", Value::Number(21.5)),
+            ("revision", text("3")),
+        ];
+        let documents = [
+            metadata(&[&warranty[..], &days("2026-01-01", "2026-12-31")].concat()),
+            metadata(&[("product", text("T-7")), ("weight", Value::from_text("heavy"))]),
+            metadata(&[("product", Value::List(Vec::new())), ("effective_from", text("ever"))]),
+            metadata(&[("product", text("K-1")), ("weight", Value::Number(22.0))]),
+        ];
+        let first_rows = [0, 1, 1, 2];
+        let all = first_rows.into_iter().zip(documents).map(Ok);
+        let columns = Columns::of(all, 3).unwrap();
+        assert_eq!((0..4).map(|d| columns.rows(d)).collect::<Vec<_>>(), [0..1, 1..1, 1..2, 2..3]);
+        assert_eq!(columns.get("product").unwrap().documents, [0, 1, 2, 3]);
+        let find = |id: &str| (0..).zip(["A", "B", "C", "D"]).find(|(_, own)| *own == id);
+        let found = filter.passing(&columns, |id| Ok(find(id).map(|(number, _)| number)));
+        found.unwrap().iter().collect()
+    }
+
+    fn written(conditions: &[&str]) -> Vec<u32> {
         let mut filter = Filter::default();
-        written.iter().for_each(|one| filter.add(one).unwrap());
-        filter.passes("WARR-R2", &metadata())
+        conditions.iter().for_each(|one| filter.add(one).unwrap());
+        passing(&filter)
     }
 
     #[test]
     fn values_sets_and_ranges() {
-        assert!(
-            passes(&["product=T-7"]) && passes(&["product=K-1, C-3"]) && !passes(&["product=K-1"])
-        );
-        assert!(passes(&["weight>=21.5"]) && !passes(&["weight>21.5"]) && passes(&["weight<22"]));
-        assert!(passes(&["effective_from<=2026-06-01"]) && !passes(&["effective_from<2026-01-01"]));
-        assert!(passes(&["id=WARR-R2", "weight<=22"]) && !passes(&["id=WARR-R1"]));
-        assert!(passes(&["revision>=2"]) && !passes(&["revision>3"]) && !passes(&["product>1"]));
-        assert!(!passes(&["absent=1"]) && !passes(&["weight>2026-01-01"]));
+        assert_eq!(written(&["product=T-7"]), [0, 1]);
+        assert_eq!(written(&["product=K-1, C-3"]), [0, 3]);
+        assert_eq!(written(&["weight>=21.5"]), [0, 3]);
+        assert_eq!(written(&["weight>21.5"]), [3]);
+        assert_eq!(written(&["weight<22"]), [0]);
+        assert_eq!(written(&["weight=heavy"]), [1]);
+        assert_eq!(written(&["effective_from<=2026-06-01"]), [0]);
+        assert!(written(&["effective_from<2026-01-01"]).is_empty());
+        assert_eq!(written(&["id=D, A, X", "weight<=22"]), [0, 3]);
+        assert!(written(&["id=B", "weight<=22"]).is_empty());
+        assert_eq!(written(&["revision>=2"]), [0]);
+        assert!(written(&["revision>3"]).is_empty() && written(&["product>1"]).is_empty());
+        assert!(written(&["absent=1"]).is_empty() && written(&["weight>2026-01-01"]).is_empty());
     }
 
     #[test]
     fn a_document_holds_from_its_first_to_its_last_day() {
-        let on = |day: &str| {
+        let on = |day: &str, conditions: &[&str]| {
             let mut filter = Filter::default();
+            conditions.iter().for_each(|one| filter.add(one).unwrap());
             filter.as_of(day).unwrap();
-            filter.passes("", &metadata())
+            passing(&filter)
         };
-        assert!(on("2026-01-01") && on("2026-12-31") && !on("2025-12-31") && !on("2027-01-01"));
+        for inside in ["2026-01-01", "2026-12-31"] {
+            assert_eq!(on(inside, &[]), [0, 1, 2, 3]);
+            assert_eq!(on(inside, &["product=T-7"]), [0, 1]);
+        }
+        for outside in ["2025-12-31", "2027-01-01"] {
+            assert_eq!(on(outside, &[]), [1, 2, 3]);
+            assert_eq!(on(outside, &["product=T-7"]), [1]);
+        }
         assert!(Filter::default().as_of("2026-02-30").is_err());
-        let mut filter = Filter::default();
-        filter.as_of("1999-01-01").unwrap();
-        assert!(filter.passes("", &Metadata::default()));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! by one rename. An open [`Index`] is immutable and may be shared by threads.
 
 mod build;
+mod columns;
 mod damage;
 mod digest;
 mod filter;

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use super::columns::Columns;
 use super::{OPEN_POLICY, Settings};
 use crate::access::store::AccessStore;
 use crate::access::{Asker, Policy, Scope};
-use crate::corpus::Metadata;
 use crate::error::{Error, Result};
 use crate::format::{Generation, Manifest, Pace, Store, checksum};
 use crate::lexical::LexicalIndex;
@@ -24,7 +24,7 @@ pub struct Index {
     lexical: LexicalIndex,
     vectors: VectorIndex,
     access: AccessStore,
-    metadata: OnceLock<Vec<Metadata>>,
+    columns: OnceLock<Columns>,
 }
 
 impl std::fmt::Debug for Index {
@@ -81,7 +81,7 @@ impl Index {
             vectors: VectorIndex::open(folder, manifest, layout())?,
             access: AccessStore::open(folder, &manifest.layers, layout())?,
             passages,
-            metadata: OnceLock::new(),
+            columns: OnceLock::new(),
             analyzer: Analyzer::new(&settings.text)?,
             embedder,
             generation,
@@ -149,15 +149,13 @@ impl Index {
         checksum(self.manifest().digest.as_bytes())
     }
 
-    /// The metadata of every document, read once.
-    pub(super) fn metadata(&self) -> Result<&[Metadata]> {
-        if self.metadata.get().is_none() {
-            let all = 0..self.passages.documents_len();
-            let read: Result<Vec<Metadata>> =
-                all.map(|document| Ok(self.passages.document(document)?.metadata)).collect();
-            let _ = self.metadata.set(read?);
+    /// The metadata of every document by key, read once.
+    pub(super) fn columns(&self) -> Result<&Columns> {
+        if let Some(columns) = self.columns.get() {
+            return Ok(columns);
         }
-        Ok(self.metadata.get().map_or(&[], Vec::as_slice))
+        let read = Columns::read(&self.passages)?;
+        Ok(self.columns.get_or_init(|| read))
     }
 
     /// Reads every byte of every file and checks it, and that the counts agree.
