@@ -9,7 +9,7 @@ use tantivy::{Index, InvertedIndexReader, Term};
 
 use super::score::Saturation;
 pub(super) use super::union::Cursor;
-use super::union::{Best, Union, WINDOW_ROWS};
+use super::union::Union;
 use super::write::schema;
 use super::{FOLDER, LENGTHS_KIND, folder::Folder};
 use crate::access::Bitmap;
@@ -167,13 +167,15 @@ impl LexicalLayer {
         let segments = self.segments()?;
         let mut total = 0;
         for segment in &segments.list {
+            if readable.is_all() {
+                // The dictionary says it: the postings need not be opened.
+                let held = segment.inverted.doc_freq(&Term::from_field_text(segments.field, term));
+                total += u64::from(held.map_err(|e| self.unread(e))?);
+                continue;
+            }
             let Some(mut postings) = self.postings(segments.field, segment, term)? else {
                 continue;
             };
-            if readable.is_all() {
-                total += u64::from(postings.doc_freq());
-                continue;
-            }
             let out = readable.rows() - readable.count();
             if out <= SOUGHT_ROWS_MAX {
                 // Few are out, as after small changes: those that hold the term are taken off.
@@ -204,7 +206,11 @@ impl LexicalLayer {
         segment
             .inverted
             .read_block_postings(&term, IndexRecordOption::WithFreqs)
-            .map_err(|e| Error::io("reading the lexical index in", &self.folder, e))
+            .map_err(|e| self.unread(e))
+    }
+
+    fn unread(&self, e: std::io::Error) -> Error {
+        Error::io("reading the lexical index in", &self.folder, e)
     }
 
     /// The best `depth` of `allowed`, in numbers of this layer.
@@ -215,14 +221,7 @@ impl LexicalLayer {
         allowed: &Bitmap,
         depth: usize,
     ) -> Result<Vec<(u32, f64)>> {
-        let mut union = Union {
-            saturation,
-            lengths: self.lengths.numbers::<u32>()?,
-            allowed,
-            best: Best::new(depth),
-            scores: vec![0.0; WINDOW_ROWS as usize],
-            touched: vec![0; WINDOW_ROWS as usize / 64],
-        };
+        let mut union = Union::new(saturation, self.lengths.numbers::<u32>()?, allowed, depth);
         let segments = self.segments()?;
         for segment in &segments.list {
             let mut cursors = Vec::with_capacity(weighted.len());

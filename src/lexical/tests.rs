@@ -275,12 +275,18 @@ fn long_lists_are_pruned_to_the_same_rows() {
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as u32
     };
-    let rows: Vec<Vec<u8>> = (0..20_000)
+    let mut rows: Vec<Vec<u8>> = (0..20_000)
         .map(|_| (0..3 + next() % 12).map(|_| (next() % 200).min(next() % 200) as u8).collect())
         .collect();
+    // Far apart, on both sides of where windows and segments end.
+    for row in [5, 4_095, 4_096, 8_959, 8_999, 9_000, 19_999] {
+        rows[row].push(250);
+    }
+    [9_001, 13_000].into_iter().for_each(|row: usize| rows[row].push(251));
     let (_folder, index) = index(&rows, &[9_000, 9_001]);
     let scope = Scope::everyone(20_000);
-    for terms in [&[0, 1, 150][..], &[5, 190, 199], &[0], &[3, 3, 60, 90, 120, 10, 11]] {
+    let mixed = [&[0, 1, 150][..], &[5, 190, 199], &[0], &[3, 3, 60, 90, 120, 10, 11]];
+    for terms in mixed.into_iter().chain([&[250][..], &[250, 251], &[251, 0, 1]]) {
         let query = question(terms);
         let all = exhaustive(&index, &query, &scope, Bm25::default()).unwrap();
         for depth in [1, 10, 100] {

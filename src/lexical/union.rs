@@ -7,8 +7,11 @@ use tantivy::postings::BlockSegmentPostings;
 use super::score::Saturation;
 use crate::access::Bitmap;
 
-/// Rows accumulated at a time: their scores (32 KiB) stay in the first-level cache.
+/// Rows accumulated at a time: their scores (32 KiB) stay in the first-level cache, and the words of
+/// their bitmap are as many as the bits of one word.
 pub(super) const WINDOW_ROWS: u32 = 4096;
+
+const _: () = assert!(WINDOW_ROWS / 64 == u64::BITS, "a bit for each word of a window");
 
 /// The largest relative error of a sum of this many terms in 64 bits, with room to spare: bounds
 /// are widened by it before a row is passed over.
@@ -22,6 +25,11 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
+    /// The document it stands at, unless it has passed the last.
+    fn document(&self) -> Option<u32> {
+        self.postings.docs().get(self.at).copied()
+    }
+
     /// How often document `target` holds the term; targets must ascend.
     pub(super) fn seek(&mut self, target: u32) -> Option<u32> {
         if self.postings.docs().is_empty() {
@@ -62,18 +70,38 @@ impl Cursor {
 ///
 /// Terms come heaviest first. Once `best` is full, the light terms at the end, which together
 /// cannot lift a row into it, only add to rows that a heavier one has touched (MaxScore: Turtle and
-/// Flood, 1995). Every row's sum is taken in the order of the terms whichever way, so passing rows
+/// Flood, 1995). Stretches without a document of a heavy term are passed over. Every row's sum is taken in the order of the terms whichever way, so passing rows
 /// over changes no bit of what is returned.
 pub(super) struct Union<'a> {
-    pub saturation: Saturation,
-    pub lengths: &'a [u32],
-    pub allowed: &'a Bitmap,
+    saturation: Saturation,
+    lengths: &'a [u32],
+    allowed: &'a Bitmap,
     pub best: Best,
-    pub scores: Vec<f64>,
-    pub touched: Vec<u64>,
+    scores: Vec<f64>,
+    touched: Vec<u64>,
+    /// The words of `touched` that are not 0, a bit each.
+    words: u64,
 }
 
-impl Union<'_> {
+impl<'a> Union<'a> {
+    /// The disjunction over no terms yet, for the best `depth` of `allowed`; `lengths` are those of all rows.
+    pub(super) fn new(
+        saturation: Saturation,
+        lengths: &'a [u32],
+        allowed: &'a Bitmap,
+        depth: usize,
+    ) -> Self {
+        Self {
+            saturation,
+            lengths,
+            allowed,
+            best: Best::new(depth),
+            scores: vec![0.0; WINDOW_ROWS as usize],
+            touched: vec![0; WINDOW_ROWS as usize / 64],
+            words: 0,
+        }
+    }
+
     pub(super) fn add(&mut self, base: u32, end: u32, cursors: &mut [Cursor]) {
         let mut tails = vec![0.0; cursors.len() + 1];
         for at in (0..cursors.len()).rev() {
@@ -81,11 +109,12 @@ impl Union<'_> {
         }
         let mut start = base / 64 * 64;
         while start < end {
-            let stop = end.min(start.saturating_add(WINDOW_ROWS));
             let essential = self.essential(&tails);
-            if essential == 0 {
+            let Some(next) = cursors[..essential].iter().filter_map(Cursor::document).min() else {
                 return;
-            }
+            };
+            start = start.max((base + next) / 64 * 64);
+            let stop = end.min(start.saturating_add(WINDOW_ROWS));
             for cursor in &mut cursors[..essential] {
                 self.accumulate(cursor, base, start, stop);
             }
@@ -122,6 +151,7 @@ impl Union<'_> {
                     let share = self.saturation.share(freqs[at], self.lengths[row as usize]);
                     self.scores[place] += cursor.bound * share;
                     self.touched[place / 64] |= 1 << (place % 64);
+                    self.words |= 1 << (place / 64);
                 }
                 at += 1;
             }
@@ -136,11 +166,11 @@ impl Union<'_> {
 
     /// Takes the touched, allowed rows of the window into `best` and clears it.
     fn collect(&mut self, light: &mut [Cursor], tails: &[f64], base: u32, start: u32) {
-        for word in 0..self.touched.len() {
+        let mut words = std::mem::take(&mut self.words);
+        while words != 0 {
+            let word = words.trailing_zeros() as usize;
+            words &= words - 1;
             let touched = std::mem::take(&mut self.touched[word]);
-            if touched == 0 {
-                continue;
-            }
             let allowed =
                 self.allowed.words().get(start as usize / 64 + word).copied().unwrap_or(0);
             let mut left = touched;
