@@ -25,8 +25,16 @@ use serde_json::{Value, json};
 /// Passages of the large collection.
 pub const LARGE: usize = 100_000;
 
-/// The machine that the records come from.
-const MACHINE: &str = "2 cores, x86-64 with AVX-512 VNNI, shared";
+/// The machine this runs on: cores, what Linux calls the processor, and the instructions that vectors are
+/// scored with.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = told.lines().find(|line| line.starts_with("model name"));
+    let model = model.and_then(|line| line.split_once(": ")).map_or("unknown", |(_, name)| name);
+    let kernels = atlas::vectors::kernels::Kernels::best().name();
+    format!("{cores} cores, {model}, {}, {kernels}", std::env::consts::ARCH)
+}
 
 /// Whether the table is wanted: under `cargo bench`, unless criterion only profiles or lists. Under
 /// `cargo test --benches` criterion runs each of its functions once.
@@ -281,7 +289,7 @@ impl Table {
             "commit": git(&["rev-parse", "HEAD"]),
             "source_changed_since_commit":
                 !git(&["status", "--porcelain", "--", "src", "Cargo.lock"]).is_empty(),
-            "machine": MACHINE,
+            "machine": machine(),
             "unit": unit,
             "data": data,
             "rows": self.rows,
