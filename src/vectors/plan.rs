@@ -1,12 +1,14 @@
 //! Exact or graph: the choice for one query, by what each would cost.
 //!
-//! Measured (`ARCHITECTURE.md`, What was measured; 256 dimensions): the scan costs about 10 ns an
-//! allowed row. A walk costs about 1.5 µs for each of its `ef` candidates, and a filter that passes a
-//! share `p` of the rows makes it `1 / p` times as long, as only allowed rows count towards `ef`. With
-//! `a` allowed rows of `n` the scan is cheaper when `0.01 × a < walk × n / a`, that is when
-//! `a² < 100 × walk × n`.
+//! Measured (`ARCHITECTURE.md`, What was measured; 256 dimensions): the scan of all rows costs about
+//! 10 ns a row. Under a filter it costs twice that, as listed rows lie apart. A walk costs about 1.5 µs
+//! for each candidate it keeps, and a filter that passes a share `p` of the rows makes it `1 / p` times as
+//! long, as only allowed rows are kept, while it keeps fewer of them ([`kept`]). So with `a` allowed rows
+//! of `n` the scan is cheaper when `0.02 × a < 1.5 × kept × n / a`.
 //! (Both have since become about twice as fast, which leaves the crossing where it was.)
 //! The scan is exact, so it also wins wherever the two are near: always under [`EXACT_ROWS`].
+
+use crate::vectors::walk::kept;
 
 /// Rows under which the scan is taken whatever the walk would cost: 0.1 ms, with a recall of 1.
 pub const EXACT_ROWS: usize = 20_000;
@@ -14,8 +16,11 @@ pub const EXACT_ROWS: usize = 20_000;
 /// Microseconds of an unfiltered walk for each candidate it keeps.
 const WALK_US_PER_EF: f64 = 1.5;
 
-/// Allowed rows the scan reads in a microsecond.
-const SCAN_ROWS_PER_US: f64 = 100.0;
+/// Microseconds of a scan for each row when it reads all.
+const SCAN_US_PER_ROW: f64 = 0.01;
+
+/// Microseconds of a scan for each row that a filter leaves.
+const LISTED_US_PER_ROW: f64 = 0.02;
 
 /// How a query is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,11 +69,12 @@ pub fn choose(situation: &Situation) -> Choice {
         return exact("the allowed rows are few enough to scan");
     }
     let walk_us = WALK_US_PER_EF * ef.max(depth) as f64;
-    let (allowed, all) = (allowed as f64, rows as f64);
-    if all * all < SCAN_ROWS_PER_US * walk_us * all {
+    if SCAN_US_PER_ROW * (rows as f64) < walk_us {
         return exact("so many candidates are wanted that a scan costs less");
     }
-    if allowed * allowed < SCAN_ROWS_PER_US * walk_us * all {
+    let walk_us =
+        WALK_US_PER_EF * kept(ef, depth, allowed, rows) as f64 * rows as f64 / allowed as f64;
+    if allowed < rows && LISTED_US_PER_ROW * (allowed as f64) < walk_us {
         return exact("the filter leaves too few rows for a walk to pay");
     }
     Choice { path: Path::Graph, reason: "a walk costs less than a scan of the allowed rows" }
@@ -91,14 +97,18 @@ mod tests {
         assert_eq!(path(0, 0, 10, 64), Path::Exact);
     }
 
-    /// The crossing points of `ARCHITECTURE.md`, What was measured: a pass rate of about 0.3 at 100,000
-    /// rows and 0.1 at a million.
+    /// At 100,000 rows what is few enough to scan in any case (a pass rate of .2), at a million a pass rate of
+    /// about .03.
     #[test]
     fn filters_cross_where_they_were_measured_to() {
         assert_eq!(path(100_000, 50_000, 10, 64), Path::Graph);
-        assert_eq!(path(100_000, 25_000, 10, 64), Path::Exact);
-        assert_eq!(path(1_000_000, 110_000, 10, 64), Path::Graph);
-        assert_eq!(path(1_000_000, 90_000, 10, 64), Path::Exact);
+        assert_eq!(path(100_000, 25_000, 10, 128), Path::Graph);
+        assert_eq!(path(100_000, 20_000, 10, 200), Path::Exact);
+        assert_eq!(path(1_000_000, 100_000, 10, 128), Path::Graph);
+        assert_eq!(path(1_000_000, 30_000, 10, 128), Path::Exact);
+        // A deep result leaves less to save.
+        assert_eq!(path(1_000_000, 80_000, 100, 128), Path::Exact);
+        assert_eq!(path(1_000_000, 100_000, 100, 128), Path::Graph);
     }
 
     #[test]
