@@ -24,7 +24,8 @@ pub(super) struct Columns {
 pub(super) struct Column {
     /// The documents that have the key, ascending.
     pub documents: Vec<u32>,
-    pub values: Vec<Entry>,
+    /// The values, by how they are stored.
+    values: BTreeMap<Vec<u8>, Entry>,
 }
 
 /// One value of a key, an item of a list being one of its own, and the documents that have it.
@@ -56,14 +57,12 @@ impl Columns {
         rows: u32,
     ) -> Result<Self> {
         let mut columns = Self { first_rows: Vec::new(), keys: BTreeMap::new(), days: Vec::new() };
-        let mut places = BTreeMap::new();
         for (number, document) in (0..).zip(documents) {
             let (first_row, metadata) = document?;
             columns.first_rows.push(first_row);
             columns.days.push((metadata.date(FROM), metadata.date(TO)));
             for (key, value) in metadata.0 {
-                let name = key.clone();
-                columns.keys.entry(key).or_default().add(&name, number, &value, &mut places)?;
+                columns.keys.entry(key).or_default().add(number, &value)?;
             }
         }
         columns.first_rows.push(rows);
@@ -102,24 +101,20 @@ impl Columns {
 }
 
 impl Column {
-    /// Adds what `document` says; `places` tells where a value stands, by key and by how it is stored.
-    fn add(
-        &mut self,
-        key: &str,
-        document: u32,
-        value: &Value,
-        places: &mut BTreeMap<(String, Vec<u8>), usize>,
-    ) -> Result<()> {
+    /// The values, each once.
+    pub fn values(&self) -> impl Iterator<Item = &Entry> {
+        self.values.values()
+    }
+
+    /// Adds what `document` says; documents come in ascending order.
+    fn add(&mut self, document: u32, value: &Value) -> Result<()> {
         self.documents.push(document);
         for item in value.items() {
             let stored = bincode::serde::encode_to_vec(item, bincode::config::standard());
             let stored =
                 stored.map_err(|e| Error::invalid("metadata", e, "values that can be stored"))?;
-            let at = *places.entry((key.to_owned(), stored)).or_insert(self.values.len());
-            if at == self.values.len() {
-                self.values.push(Entry { value: item.clone(), documents: Vec::new() });
-            }
-            let documents = &mut self.values[at].documents;
+            let new = || Entry { value: item.clone(), documents: Vec::new() };
+            let documents = &mut self.values.entry(stored).or_insert_with(new).documents;
             if documents.last() != Some(&document) {
                 documents.push(document);
             }

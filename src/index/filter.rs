@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::Index;
-use super::columns::Columns;
+use super::columns::{Column, Columns};
 use crate::access::{Bitmap, SECTIONS, Scope};
 use crate::corpus::{Date, Value};
 use crate::error::{Error, Result, nearest};
@@ -120,8 +120,8 @@ impl Filter {
                     find(id)?.into_iter().for_each(|document| own.insert(document));
                 }
             } else {
-                let values = columns.get(key).map_or(&[][..], |column| &column.values);
-                for entry in values.iter().filter(|entry| test.passes(&entry.value)) {
+                let values = columns.get(key).into_iter().flat_map(Column::values);
+                for entry in values.filter(|entry| test.passes(&entry.value)) {
                     entry.documents.iter().for_each(|&document| own.insert(document));
                 }
             }
@@ -171,35 +171,36 @@ impl Index {
         }
         let columns = self.columns()?;
         for condition in &filter.conditions {
-            self.known_key(scope, &condition.key, columns)?;
+            known_key(scope, &condition.key, columns)?;
         }
         let passing = filter.passing(columns, |id| self.passages().find(id))?;
         let rows = passing.iter().flat_map(|document| columns.rows(document));
         Ok(scope.narrowed(&Bitmap::of(self.manifest().passages as u32, rows)))
     }
+}
 
-    fn known_key(&self, scope: &Scope, key: &str, columns: &Columns) -> Result<()> {
-        if key == "id" {
-            return Ok(());
-        }
-        // The titles of classified sections stand in these keys, and may be closed like their text.
-        let shown = |key: &str| {
-            let readable = |document: &u32| {
-                let mut rows = columns.rows(*document);
-                rows.any(|row| scope.readable().contains(row))
-            };
-            !key.starts_with(SECTIONS)
-                && columns.get(key).is_some_and(|column| column.documents.iter().any(readable))
-        };
-        if shown(key) {
-            return Ok(());
-        }
-        let all: Vec<&str> = columns.keys().filter(|key| shown(key)).collect();
-        let near = nearest(key, all.iter().copied());
-        let help = near.map_or_else(|| all.join(", "), |near| format!("did you mean `{near}`?"));
-        let expected = format!("a key of the documents' metadata: {help}");
-        Err(Error::invalid("--filter", format!("`{key}`"), expected))
+/// Refuses a key that no document has of which `scope` may read anything.
+fn known_key(scope: &Scope, key: &str, columns: &Columns) -> Result<()> {
+    if key == "id" {
+        return Ok(());
     }
+    // The titles of classified sections stand in these keys, and may be closed like their text.
+    let shown = |key: &str| {
+        let readable = |document: &u32| {
+            let mut rows = columns.rows(*document);
+            rows.any(|row| scope.readable().contains(row))
+        };
+        !key.starts_with(SECTIONS)
+            && columns.get(key).is_some_and(|column| column.documents.iter().any(readable))
+    };
+    if shown(key) {
+        return Ok(());
+    }
+    let all: Vec<&str> = columns.keys().filter(|key| shown(key)).collect();
+    let near = nearest(key, all.iter().copied());
+    let help = near.map_or_else(|| all.join(", "), |near| format!("did you mean `{near}`?"));
+    let expected = format!("a key of the documents' metadata: {help}");
+    Err(Error::invalid("--filter", format!("`{key}`"), expected))
 }
 
 #[cfg(test)]

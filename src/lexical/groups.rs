@@ -274,6 +274,7 @@ impl LexicalLayer {
         }
         let segments = self.segments()?;
         let mut tfs = vec![0_u32; WINDOW_ROWS as usize * terms.len()];
+        let mut touched = vec![false; WINDOW_ROWS as usize];
         for segment in &segments.list {
             let mut cursors = Vec::with_capacity(terms.len());
             for (at, term) in terms.iter().enumerate() {
@@ -281,10 +282,13 @@ impl LexicalLayer {
                     cursors.push((at, Cursor { postings, at: 0, bound: 0.0 }));
                 }
             }
-            let mut start = 0;
-            while start < segment.rows() {
-                let stop = segment.rows().min(start + WINDOW_ROWS);
-                let mut touched = vec![false; (stop - start) as usize];
+            // Stretches without a document of any term are passed over.
+            let next = |cursors: &[(usize, Cursor)]| {
+                let documents = cursors.iter().filter_map(|(_, cursor)| cursor.document());
+                documents.min().filter(|document| *document < segment.rows())
+            };
+            while let Some(start) = next(&cursors) {
+                let stop = segment.rows().min(start.saturating_add(WINDOW_ROWS));
                 for (at, cursor) in &mut cursors {
                     cursor.until(stop, |document, tf| {
                         let place = (document - start) as usize;
@@ -292,7 +296,10 @@ impl LexicalLayer {
                         touched[place] = true;
                     });
                 }
-                for place in (0..touched.len()).filter(|place| touched[*place]) {
+                for place in 0..touched.len() {
+                    if !std::mem::take(&mut touched[place]) {
+                        continue;
+                    }
                     let own = &mut tfs[place * terms.len()..(place + 1) * terms.len()];
                     let row = segment.base + start + place as u32;
                     if allowed.contains(row) {
@@ -300,7 +307,6 @@ impl LexicalLayer {
                     }
                     own.fill(0);
                 }
-                start = stop;
             }
         }
         Ok(())

@@ -26,7 +26,7 @@ pub(super) struct Cursor {
 
 impl Cursor {
     /// The document it stands at, unless it has passed the last.
-    fn document(&self) -> Option<u32> {
+    pub(super) fn document(&self) -> Option<u32> {
         self.postings.docs().get(self.at).copied()
     }
 

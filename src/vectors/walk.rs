@@ -65,8 +65,8 @@ pub fn kept(ef: usize, depth: usize, allowed: usize, rows: usize) -> usize {
 
 /// The best `depth` of the allowed rows, as far as a walk with `ef` candidates finds them.
 ///
-/// `ef` is raised to `depth` when it is less, and with a filter the walk keeps [`kept`] allowed rows. Every hit is an allowed row. The same arguments give
-/// the same result on every machine.
+/// `ef` is raised to `depth` when it is less, and with a filter the walk keeps [`kept`] allowed rows.
+/// Every hit is an allowed row. The same arguments give the same result on every machine.
 ///
 /// # Errors
 /// [`Error::Invalid`] when the graph and the rows are not of one number, the query has another number

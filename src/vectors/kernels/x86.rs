@@ -250,6 +250,23 @@ unsafe fn code_avx512(query: &[i8], row: [*const u8; 1]) -> [i32; 1] {
     unsafe { partial_codes_avx512(query, row) }.map(|sums| _mm512_reduce_add_epi32(sums))
 }
 
+/// Magnitudes of a query's values, and what turns codes into bytes with their signs; see [`codes_avx2`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn sign_apart_avx512(query: __m512i) -> (__m512i, __m512i) {
+    let (positive, negative) = (_mm512_set1_epi8(-128), _mm512_set1_epi8(127));
+    let flip = _mm512_mask_blend_epi8(_mm512_movepi8_mask(query), positive, negative);
+    (_mm512_abs_epi8(query), flip)
+}
+
+/// `sums` and the products of unsigned and signed bytes, four to each.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn add_pairs_avx512(sums: __m512i, unsigned: __m512i, signed: __m512i) -> __m512i {
+    let pairs = _mm512_maddubs_epi16(unsigned, signed);
+    _mm512_add_epi32(sums, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))
+}
+
 /// Sixteen partial sums for each row, as [`partial_codes_vnni`] has them, in the way that
 /// [`codes_avx2`] tells of.
 ///
@@ -259,23 +276,17 @@ unsafe fn code_avx512(query: &[i8], row: [*const u8; 1]) -> [i32; 1] {
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn partial_codes_avx512<const R: usize>(query: &[i8], rows: [*const u8; R]) -> [__m512i; R] {
     const STEP: usize = 64;
-    let (positive, negative) = (_mm512_set1_epi8(-128), _mm512_set1_epi8(127));
-    let ones = _mm512_set1_epi16(1);
     let mut sums = [_mm512_setzero_si512(); R];
     let mut owed = _mm512_setzero_si512();
     let (steps, tail) = query.as_chunks::<STEP>();
     for (step, q) in steps.iter().enumerate() {
         // SAFETY: 64 bytes of the query, and row bytes `64 × step ..+64`, exist.
         unsafe {
-            let q = _mm512_loadu_si512(q.as_ptr().cast());
-            let size = _mm512_abs_epi8(q);
-            let flip = _mm512_mask_blend_epi8(_mm512_movepi8_mask(q), positive, negative);
-            let pairs = _mm512_maddubs_epi16(size, flip);
-            owed = _mm512_add_epi32(owed, _mm512_madd_epi16(pairs, ones));
+            let (size, flip) = sign_apart_avx512(_mm512_loadu_si512(q.as_ptr().cast()));
+            owed = add_pairs_avx512(owed, size, flip);
             for (sum, row) in sums.iter_mut().zip(rows) {
                 let r = _mm512_loadu_si512(row.add(step * STEP).cast());
-                let pairs = _mm512_maddubs_epi16(size, _mm512_xor_si512(r, flip));
-                *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(pairs, ones));
+                *sum = add_pairs_avx512(*sum, size, _mm512_xor_si512(r, flip));
             }
         }
     }
@@ -283,15 +294,11 @@ unsafe fn partial_codes_avx512<const R: usize>(query: &[i8], rows: [*const u8; R
         let mask = (1_u64 << tail.len()) - 1;
         // SAFETY: the mask keeps both loads within the tail. Past it the size is 0, whatever is flipped.
         unsafe {
-            let q = _mm512_maskz_loadu_epi8(mask, tail.as_ptr());
-            let size = _mm512_abs_epi8(q);
-            let flip = _mm512_mask_blend_epi8(_mm512_movepi8_mask(q), positive, negative);
-            let pairs = _mm512_maddubs_epi16(size, flip);
-            owed = _mm512_add_epi32(owed, _mm512_madd_epi16(pairs, ones));
+            let (size, flip) = sign_apart_avx512(_mm512_maskz_loadu_epi8(mask, tail.as_ptr()));
+            owed = add_pairs_avx512(owed, size, flip);
             for (sum, row) in sums.iter_mut().zip(rows) {
                 let r = _mm512_maskz_loadu_epi8(mask, row.add(steps.len() * STEP).cast());
-                let pairs = _mm512_maddubs_epi16(size, _mm512_xor_si512(r, flip));
-                *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(pairs, ones));
+                *sum = add_pairs_avx512(*sum, size, _mm512_xor_si512(r, flip));
             }
         }
     }
@@ -361,6 +368,14 @@ fn code_range_avx2(query: &[i8], codes: &[u8], out: &mut [i32]) {
     by_range!(query, codes, out, codes_avx2, codes_avx2);
 }
 
+/// [`add_pairs_avx512`] for half as many.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add_pairs_avx2(sums: __m256i, unsigned: __m256i, signed: __m256i) -> __m256i {
+    let pairs = _mm256_maddubs_epi16(unsigned, signed);
+    _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+}
+
 /// Multiplies bytes as they are: `maddubs` takes one side unsigned and the other signed, and adds two
 /// products in 16 bits, where 255 times 127 twice would saturate. So the unsigned side is the magnitude
 /// of the query's value, 128 at most, and the signed side the code with its top bit flipped, which takes
@@ -375,7 +390,6 @@ fn code_range_avx2(query: &[i8], codes: &[u8], out: &mut [i32]) {
 unsafe fn codes_avx2<const R: usize>(query: &[i8], rows: [*const u8; R]) -> [i32; R] {
     const STEP: usize = 32;
     let (zero, top) = (_mm256_setzero_si256(), _mm256_set1_epi8(-128));
-    let ones = _mm256_set1_epi16(1);
     let mut sums = [zero; R];
     let mut owed = zero;
     let (steps, tail) = query.as_chunks::<STEP>();
@@ -385,12 +399,10 @@ unsafe fn codes_avx2<const R: usize>(query: &[i8], rows: [*const u8; R]) -> [i32
             let q = _mm256_loadu_si256(q.as_ptr().cast());
             let size = _mm256_abs_epi8(q);
             let flip = _mm256_xor_si256(_mm256_cmpgt_epi8(zero, q), top);
-            let pairs = _mm256_maddubs_epi16(size, flip);
-            owed = _mm256_add_epi32(owed, _mm256_madd_epi16(pairs, ones));
+            owed = add_pairs_avx2(owed, size, flip);
             for (sum, row) in sums.iter_mut().zip(rows) {
                 let r = _mm256_loadu_si256(row.add(step * STEP).cast());
-                let pairs = _mm256_maddubs_epi16(size, _mm256_xor_si256(r, flip));
-                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(pairs, ones));
+                *sum = add_pairs_avx2(*sum, size, _mm256_xor_si256(r, flip));
             }
         }
     }
