@@ -280,6 +280,10 @@ fn hold(folder: PathBuf, hash: Option<&str>) -> Result<Generation> {
 
 /// The manifest in `text`, which was read from `path` and must have `hash`.
 pub(super) fn parse(path: &Path, text: &[u8], hash: Option<&str>) -> Result<Manifest> {
+    // Before the format: a digit of it that was damaged is no other format.
+    if hash.is_some_and(|hash| blake3::hash(text).to_hex().as_str() != hash) {
+        return Err(Error::damaged(path, "it does not match the hash that CURRENT states"));
+    }
     let version = serde_json::from_slice::<serde_json::Value>(text)
         .ok()
         .and_then(|value| value.get("format").and_then(serde_json::Value::as_u64));
@@ -287,9 +291,6 @@ pub(super) fn parse(path: &Path, text: &[u8], hash: Option<&str>) -> Result<Mani
         let problem = format!("it has format {found}, this program reads format {FORMAT_VERSION}");
         let index = path.ancestors().nth(2).unwrap_or(path);
         return Err(Error::unusable(index, problem, REBUILD));
-    }
-    if hash.is_some_and(|hash| blake3::hash(text).to_hex().as_str() != hash) {
-        return Err(Error::damaged(path, "it does not match the hash that CURRENT states"));
     }
     let manifest: Manifest = serde_json::from_slice(text)
         .map_err(|e| Error::damaged(path, format!("it is no manifest: {e}")))?;

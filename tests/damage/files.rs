@@ -201,6 +201,24 @@ fn files_of_two_indexes_mixed_are_named() {
 }
 
 #[test]
+fn a_damaged_digit_of_the_format_is_no_other_format() {
+    let patient = Patient::of(documents());
+    let manifest = patient.files.keys().find(|path| path.ends_with("manifest.json")).unwrap();
+    let text = String::from_utf8(patient.files[manifest].clone()).unwrap();
+    let shown = patient.suffer(&[4, 7], |digit| {
+        let own = format!("\"format\": {}", atlas::format::FORMAT_VERSION);
+        let text = text.replacen(&own, &format!("\"format\": {digit}"), 1);
+        (format!("digit {digit}"), vec![(manifest.clone(), Some(text.into()))])
+    });
+    for shown in shown {
+        for told in [shown.search, shown.verify] {
+            let told = told.unwrap();
+            assert!(told.contains("manifest.json") && told.contains("hash"), "{told}");
+        }
+    }
+}
+
+#[test]
 fn another_format_is_named() {
     let patient = Patient::of(documents());
     let is_manifest = |path: &&PathBuf| path.ends_with("manifest.json");
