@@ -241,7 +241,7 @@ fn index_manifest_of_another_format() {
     let manifest = format!("{GENERATION}/manifest.json");
     s.edit(&manifest, "\"format\": 2,", "\"format\": 7,");
     let hash = blake3::hash(s.read(&manifest).as_bytes()).to_hex();
-    s.write("index/CURRENT", &format!("generation-000001 {hash}\n"));
+    s.write("index/CURRENT", format!("generation-000001 {hash}\n"));
     s.run("verify");
     s.run("status");
     s.run("search 'dry seal' -k 1");
