@@ -35,6 +35,16 @@ impl MappedFile {
         Ok(Self { path: path.to_owned(), map: Some(map) })
     }
 
+    /// Asks for large pages, for a file that is read in small pieces from all over: a random read then
+    /// seldom waits for the page tables. Read from a disk, such a file comes in by 2 MiB. A wish that a
+    /// system may not grant, and nothing depends on it.
+    pub fn prefer_large_pages(&self) {
+        #[cfg(target_os = "linux")]
+        if let Some(map) = &self.map {
+            let _ = map.advise(memmap2::Advice::HugePage);
+        }
+    }
+
     /// The mapping itself, for crates that own their bytes; `None` for an empty file.
     pub fn into_map(self) -> Option<Mmap> {
         self.map

@@ -68,6 +68,12 @@ impl Part {
         Ok(Self { file: Arc::new(file), sections })
     }
 
+    /// The same, in large pages if the system grants them: for parts that a search reads all over.
+    pub fn in_large_pages(self) -> Self {
+        self.file.prefer_large_pages();
+        self
+    }
+
     /// The section `name`; absent is damage, since a version fixes which sections a kind has.
     pub fn section(&self, name: &str) -> Result<Section> {
         let found = self.sections.iter().find(|(own, ..)| own == name);

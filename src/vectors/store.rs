@@ -108,7 +108,7 @@ impl VectorLayer {
     /// Opens the vectors of a layer in its `folder`.
     pub fn open(folder: &Path, dim: usize, vectors: &PartEntry, codes: &PartEntry) -> Result<Self> {
         let vectors = Part::open(folder, vectors, VECTORS_KIND)?.section("vectors")?;
-        let part = Part::open(folder, codes, CODES_KIND)?;
+        let part = Part::open(folder, codes, CODES_KIND)?.in_large_pages();
         Ok(Self {
             dim,
             vectors,
@@ -185,7 +185,8 @@ impl VectorIndex {
         }
         let graph = match (&manifest.graph, manifest.layers.first()) {
             (Some(GraphState { part, .. }), Some(base)) => {
-                let part = Part::open(&folder.join(&base.folder), part, GRAPH_KIND)?;
+                let folder = folder.join(&base.folder);
+                let part = Part::open(&folder, part, GRAPH_KIND)?.in_large_pages();
                 Some(StoredGraph {
                     head: part.section("head")?,
                     links: part.section("links0")?,
