@@ -7,7 +7,7 @@
 //! approximate score into a proven interval (see [`QueryCode::error_bound`]).
 
 use crate::error::{Error, Result};
-use crate::vectors::kernels::DIM_MAX;
+use crate::vectors::kernels::{DIM_MAX, prefer_large_pages};
 
 /// The largest value of a code, and so the number of steps on either side of zero.
 const STEPS: f64 = 127.0;
@@ -46,6 +46,7 @@ impl Codes {
             scales: Vec::with_capacity(rows),
             residuals: Vec::with_capacity(rows),
         };
+        prefer_large_pages(all.codes.spare_capacity_mut());
         for (row, vector) in vectors.chunks_exact(dim).enumerate() {
             check_length(&format!("vector of row {row}"), vector, ROW_LENGTH_MAX)?;
             let step = step_of(vector);

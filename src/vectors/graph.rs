@@ -17,6 +17,7 @@
 //! [`GraphView::check`] reads all links and says what is wrong.
 
 use crate::format::Pace;
+use crate::vectors::kernels::prefer_large_pages;
 use crate::vectors::rows::ROWS_MAX;
 
 /// No link: pads a list, and is the entry of a graph without rows.
@@ -88,13 +89,10 @@ impl Graph {
             lists += u32::from(level);
             upper_starts.push(lists);
         }
-        Self {
-            m,
-            entry: NONE,
-            links0: vec![NONE; levels.len() * 2 * m],
-            upper_links: vec![NONE; lists as usize * m],
-            upper_starts,
-        }
+        let mut links0 = vec![0; levels.len() * 2 * m];
+        prefer_large_pages(&mut links0);
+        links0.fill(NONE);
+        Self { m, entry: NONE, links0, upper_links: vec![NONE; lists as usize * m], upper_starts }
     }
 
     /// The graph as a search walks it.

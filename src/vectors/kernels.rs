@@ -48,6 +48,9 @@ type DotRows = unsafe fn(query: &[f32], rows: &[f32], ids: &[u32], out: &mut [f3
 type CodeList = unsafe fn(query: &[i8], codes: &[u8], ids: &[u32], out: &mut [i32]);
 /// `out[i] = Σ query × codes[i]`; checked like [`DotRows`].
 type CodeRange = unsafe fn(query: &[i8], codes: &[u8], out: &mut [i32]);
+/// The rows of `links` whose bits in `seen` are 0, into `fresh`, and their bits set; the caller has checked
+/// that `seen` has a bit for each row, and the instruction set.
+type Unseen = unsafe fn(links: &[u32], seen: &mut [u64], rows: u32, fresh: &mut Vec<u32>);
 
 /// Dimensions at most, so that a sum of byte products cannot leave an `i32`: `65,535 × 255 × 128`.
 pub const DIM_MAX: usize = 65_535;
@@ -67,6 +70,7 @@ pub struct Kernels {
     dot_rows: DotRows,
     code_list: CodeList,
     code_range: CodeRange,
+    unseen: Unseen,
 }
 
 static SCALAR: Kernels = Kernels {
@@ -74,6 +78,7 @@ static SCALAR: Kernels = Kernels {
     dot_rows: scalar::dot_rows,
     code_list: scalar::code_list,
     code_range: scalar::code_range,
+    unseen: scalar::unseen,
 };
 
 impl Kernels {
@@ -150,6 +155,17 @@ impl Kernels {
         // SAFETY: as in `dot_rows`.
         unsafe { (self.code_range)(query, codes, out) }
     }
+
+    /// Those of `links` that are rows (under `rows`) and whose bits in `seen` are 0, each once and in
+    /// their order, into `fresh`; sets their bits.
+    ///
+    /// # Panics
+    /// When `seen` has fewer than `rows` bits.
+    pub fn unseen(&self, links: &[u32], seen: &mut [u64], rows: u32, fresh: &mut Vec<u32>) {
+        assert!(rows as usize <= seen.len() * 64, "a mark for each of {rows} rows");
+        // SAFETY: the length was checked; as in `dot_rows`.
+        unsafe { (self.unseen)(links, seen, rows, fresh) }
+    }
 }
 
 fn check(dim: usize, data_len: usize, ids: &[u32], out_len: usize) {
@@ -171,6 +187,27 @@ pub fn prefetch<T>(data: &[T]) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
+    let _ = data;
+}
+
+/// Asks for large pages behind `data`, which nobody has written to yet: tables that are read in small
+/// pieces from all over, when no file is behind them. A wish that a system may not grant.
+pub fn prefer_large_pages<T>(data: &mut [T]) {
+    #[cfg(target_os = "linux")]
+    {
+        let page = rustix::param::page_size();
+        let (start, bytes) = (data.as_mut_ptr(), size_of_val(data));
+        let skipped = start.addr().next_multiple_of(page) - start.addr();
+        let whole = bytes.saturating_sub(skipped) / page * page;
+        if whole > 0 {
+            // SAFETY: whole pages inside `data`; the advice changes how they are backed, not what they hold.
+            let _ = unsafe {
+                let first = start.cast::<std::ffi::c_void>().byte_add(skipped);
+                rustix::mm::madvise(first, whole, rustix::mm::Advice::LinuxHugepage)
+            };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
     let _ = data;
 }
 
@@ -219,6 +256,17 @@ mod scalar {
     pub fn code_range(query: &[i8], codes: &[u8], out: &mut [i32]) {
         for (row, out) in codes.chunks_exact(query.len()).zip(out) {
             *out = code(query, row);
+        }
+    }
+
+    pub fn unseen(links: &[u32], seen: &mut [u64], rows: u32, fresh: &mut Vec<u32>) {
+        fresh.clear();
+        for &row in links.iter().filter(|&&row| row < rows) {
+            let (word, bit) = (&mut seen[row as usize / 64], 1 << (row % 64));
+            if *word & bit == 0 {
+                *word |= bit;
+                fresh.push(row);
+            }
         }
     }
 }
@@ -337,6 +385,46 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_set_finds_the_same_rows_unseen() {
+        let mut random = Random(7);
+        for case in 0..300_u32 {
+            let rows = case % 131;
+            // Rows twice in a list, rows that do not exist, and padding, as in a damaged graph.
+            let links: Vec<u32> = (0..random.next() % 70)
+                .map(|_| match random.next() {
+                    draw if draw % 16 == 0 => u32::MAX,
+                    draw => draw as u32 % (rows + 9),
+                })
+                .collect();
+            let before: Vec<u64> = (0..rows.div_ceil(64)).map(|_| random.next()).collect();
+            let (mut expected, mut marks) = (vec![3], before.clone());
+            Kernels::scalar().unseen(&links, &mut marks, rows, &mut expected);
+            for kernels in Kernels::available() {
+                let (mut found, mut seen) = (vec![5; 9], before.clone());
+                kernels.unseen(&links, &mut seen, rows, &mut found);
+                assert_eq!((found, seen), (expected.clone(), marks.clone()), "{}", kernels.name());
+            }
+            let is_new = |row: &u32| before[*row as usize / 64] >> (row % 64) & 1 == 0;
+            assert!(expected.iter().all(|row| *row < rows && is_new(row)));
+        }
+    }
+
+    #[test]
+    fn large_pages_change_no_number() {
+        let mut numbers = vec![0_u32; 3 << 20];
+        prefer_large_pages(&mut numbers);
+        prefer_large_pages(&mut numbers[..1]);
+        prefer_large_pages::<u32>(&mut []);
+        assert!(numbers.iter().all(|&number| number == 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "a mark for each of 65 rows")]
+    fn marks_for_fewer_rows_are_stopped() {
+        Kernels::best().unseen(&[64], &mut [0], 65, &mut Vec::new());
     }
 
     #[test]

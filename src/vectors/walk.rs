@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 
 use crate::error::{Error, Result};
 use crate::vectors::codes::QueryCode;
-use crate::vectors::graph::{GraphView, NONE};
+use crate::vectors::graph::GraphView;
 use crate::vectors::kernels::{Kernels, prefetch};
 use crate::vectors::rows::{
     Allowed, Hit, Rows, count_allowed, from_order_bits, is_allowed, order_bits,
@@ -187,7 +187,7 @@ impl Scorer<'_> {
 pub(super) struct Scratch {
     /// One bit a row, all 0 between walks.
     seen: Vec<u64>,
-    /// Words of `seen` that are not 0.
+    /// Words of `seen` that are not 0, some of them several times.
     touched: Vec<u32>,
     /// The result of a walk, best first.
     pub best: Vec<Key>,
@@ -217,9 +217,7 @@ impl Scratch {
         if *word & bit != 0 {
             return false;
         }
-        if *word == 0 {
-            self.touched.push(row / 64);
-        }
+        self.touched.push(row / 64);
         *word |= bit;
         true
     }
@@ -227,15 +225,9 @@ impl Scratch {
     /// The neighbours of `row` not yet seen, with their scores, in `ids` and `scores`.
     #[inline]
     fn expand(&mut self, graph: &GraphView<'_>, scorer: &Scorer<'_>, row: u32, level: usize) {
-        self.ids.clear();
-        for &link in graph.links(row, level) {
-            if link == NONE {
-                break;
-            }
-            if self.visit(link, graph.len()) {
-                self.ids.push(link);
-            }
-        }
+        let links = graph.links(row, level);
+        scorer.kernels.unseen(links, &mut self.seen, graph.len() as u32, &mut self.ids);
+        self.touched.extend(self.ids.iter().map(|row| row / 64));
         self.scored += self.ids.len();
         scorer.score(&self.ids, &mut self.sums, &mut self.scores);
     }

@@ -5,10 +5,15 @@
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 
-use super::{GROUP, Kernels, LANES, group};
+use super::{GROUP, Kernels, LANES, group, scalar};
 
-static NEON: Kernels =
-    Kernels { name: "neon", dot_rows, code_list: code_list_neon, code_range: code_range_neon };
+static NEON: Kernels = Kernels {
+    name: "neon",
+    dot_rows,
+    code_list: code_list_neon,
+    code_range: code_range_neon,
+    unseen: scalar::unseen,
+};
 
 /// The one set of ARM, when the processor has it.
 pub fn available() -> impl Iterator<Item = &'static Kernels> {

@@ -6,13 +6,14 @@
 
 use std::arch::x86_64::*;
 
-use super::{GROUP, Kernels, LANES, LIST_AHEAD, group, prefetch};
+use super::{GROUP, Kernels, LANES, LIST_AHEAD, group, prefetch, scalar};
 
 static AVX512_VNNI: Kernels = Kernels {
     name: "avx512vnni",
     dot_rows: dot_rows_avx512,
     code_list: code_list_vnni,
     code_range: code_range_vnni,
+    unseen: unseen_avx512,
 };
 
 static AVX512: Kernels = Kernels {
@@ -20,6 +21,7 @@ static AVX512: Kernels = Kernels {
     dot_rows: dot_rows_avx512,
     code_list: code_list_avx512,
     code_range: code_range_avx512,
+    unseen: unseen_avx512,
 };
 
 static AVX2: Kernels = Kernels {
@@ -27,6 +29,7 @@ static AVX2: Kernels = Kernels {
     dot_rows: dot_rows_avx2,
     code_list: code_list_avx2,
     code_range: code_range_avx2,
+    unseen: scalar::unseen,
 };
 
 /// The sets this processor has, fastest first.
@@ -303,6 +306,44 @@ unsafe fn partial_codes_avx512<const R: usize>(query: &[i8], rows: [*const u8; R
         }
     }
     sums.map(|sum| _mm512_sub_epi32(sum, owed))
+}
+
+/// Looks up sixteen marks at once. A row that stands twice among the links passes that look twice, so
+/// the few that pass are looked at once more, one by one, when their marks are set.
+#[target_feature(enable = "avx512f")]
+fn unseen_avx512(links: &[u32], seen: &mut [u64], rows: u32, fresh: &mut Vec<u32>) {
+    const STEP: usize = 16;
+    fresh.clear();
+    // A step writes sixteen places, whatever passes.
+    fresh.resize(links.len().next_multiple_of(STEP), 0);
+    let mut count = 0;
+    for step in links.chunks(STEP) {
+        let mask = u16::MAX >> (STEP - step.len());
+        // SAFETY: the mask keeps the load within the step. Marks are looked up of rows under `rows` alone, for
+        // which `seen` has bits; in little-endian memory bit `r` of it is bit `r % 32` of word `r / 32` of
+        // half the size. At most all rows before this step have passed, so sixteen places are free.
+        unsafe {
+            let links = _mm512_maskz_loadu_epi32(mask, step.as_ptr().cast());
+            let limit = _mm512_set1_epi32(rows.cast_signed());
+            let real = _mm512_mask_cmplt_epu32_mask(mask, links, limit);
+            let word = _mm512_srli_epi32::<5>(links);
+            let none = _mm512_setzero_si512();
+            let marks = _mm512_mask_i32gather_epi32::<4>(none, real, word, seen.as_ptr().cast());
+            let place = _mm512_and_si512(links, _mm512_set1_epi32(31));
+            let bit = _mm512_sllv_epi32(_mm512_set1_epi32(1), place);
+            let passed = _mm512_mask_testn_epi32_mask(real, marks, bit);
+            let rows = _mm512_maskz_compress_epi32(passed, links);
+            _mm512_storeu_si512(fresh.as_mut_ptr().add(count).cast(), rows);
+            count += passed.count_ones() as usize;
+        }
+    }
+    fresh.truncate(count);
+    fresh.retain(|&row| {
+        let (word, bit) = (&mut seen[row as usize / 64], 1 << (row % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    });
 }
 
 // ------------------------------------------------------------------------------------------- AVX2
