@@ -139,7 +139,8 @@ pub fn between_text(found: &Between, show_questions: bool, out: &mut Output) {
             scores.verdict.words()
         ));
     }
-    for change in &found.stages {
+    let moved = |change: &&Change| change.value != 0.0 || change.before != change.after;
+    for change in found.stages.iter().filter(moved) {
         out.line(format!(
             "  {:24}  {} to {}; mean {:+.3}, p {:.3}: {}",
             change.name,
@@ -149,6 +150,11 @@ pub fn between_text(found: &Between, show_questions: bool, out: &mut Output) {
             change.p,
             change.verdict.words()
         ));
+    }
+    let same = found.stages.len() - found.stages.iter().filter(moved).count();
+    if same > 0 {
+        let all = counted(found.stages.len(), "number");
+        out.line(format!("  stages       {same} of {all} with the median and mean of before"));
     }
     let ids = |ids: &[String]| {
         let names = if show_questions && !ids.is_empty() {

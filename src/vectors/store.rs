@@ -283,7 +283,11 @@ impl VectorIndex {
         let allowed = self.own(scope.allowed(), 0);
         let walked = walk::search(&graph, &base.rows()?, query, depth, ef, bits(&allowed))?;
         if walked.complete {
-            let mut note = format!("graph, ef {ef}, {} codes scored", walked.scored);
+            let filtered = match walked.kept {
+                kept if kept < ef => format!("{kept} allowed rows kept, "),
+                _ => String::new(),
+            };
+            let mut note = format!("graph, ef {ef}, {filtered}{} codes scored", walked.scored);
             let mut hits: Vec<Hit> =
                 walked.hits.into_iter().filter_map(|hit| self.numbered(0, hit)).collect();
             if self.layers.len() > 1 {

@@ -10,7 +10,7 @@ use crate::vectors::hnsw::HnswRs;
 use crate::vectors::kernels::Kernels;
 use crate::vectors::rows::{Hit, Rows, count_allowed, is_allowed};
 use crate::vectors::scan::{PARALLEL_ROWS, scan, scan_f32, scan_with, score_rows};
-use crate::vectors::walk::search;
+use crate::vectors::walk::{kept, search};
 
 /// Splitmix64: a failing case is repeated from its seed.
 struct Random(u64);
@@ -243,6 +243,7 @@ fn a_filtered_walk_never_leaks_and_says_when_it_fell_short() {
             assert!(walked.hits.iter().all(|hit| is_allowed(&bits, hit.row)));
             assert!(walked.hits.is_sorted_by(|a, b| a.order(b).is_lt()));
             assert!(!walked.complete || walked.hits.len() == count.min(10));
+            assert_eq!(walked.kept, kept(64, 10, count, rows.len()));
         }
         if one_in <= 4 {
             let recall = built.recall(96, Some(&bits));

@@ -32,6 +32,8 @@ pub struct Walked {
     pub complete: bool,
     /// Codes that were scored: the cost of the walk.
     pub scored: usize,
+    /// Rows that it kept at most: `ef`, or with a filter the allowed ones that [`kept`] says.
+    pub kept: usize,
 }
 
 /// A filtered walk may score 64 rows for each candidate, about three times what one without a filter
@@ -86,6 +88,7 @@ pub fn search(
     }
     let count = count_allowed(allowed, rows.len())?;
     let ef = ef.max(depth).max(1);
+    let kept = if allowed.is_some() { kept(ef, depth, count, rows.len()) } else { ef };
     let kernels = Kernels::best();
     let scorer = Scorer { kernels, rows, query: &code };
     with_scratch(rows.len(), |scratch| {
@@ -100,7 +103,6 @@ pub fn search(
             (Some(entry), Some(bits)) => {
                 let start = descend(graph, &scorer, entry, 0, scratch);
                 let budget = BUDGET_PER_EF.saturating_mul(ef) + count / BUDGET_SHARE;
-                let kept = kept(ef, depth, count, rows.len());
                 filtered(graph, &scorer, kept, start, bits, budget, scratch)
             }
         };
@@ -109,6 +111,7 @@ pub fn search(
             complete: ended && hits.len() >= depth.min(count),
             hits,
             scored: scratch.scored,
+            kept,
         })
     })
 }
