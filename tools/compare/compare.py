@@ -16,8 +16,8 @@ from systems import SHARES, Bench, Failed, overlap, say
 
 EFS = [10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768]
 LEVELS = (0.95, 0.99)
-# Candidates of the walks under a filter.
-SCOPED_EF = 128
+# Candidates of the walks under a filter: the default of a search, which without one finds .99 of 100,000 passages.
+SCOPED_EF = 256
 # Questions that quality of text and whole searches is taken from: the judged ones of aws-docs-full.
 QUALITY = 100
 # Seconds that a block of queries may take, and how many it has at least.
@@ -289,7 +289,7 @@ class Run:
                     own, peer = (self.quality(process, "scoped", count, **order) for process in both)
                     return {"recall": self.collection.recall(peer, share), "atlas_recall": self.collection.recall(own, share)}
 
-                self.times("scoped", system, "scoped", {"pass_percent": share or 100, "of": "vectors"}, quality, order, order)
+                self.times("scoped", system, "scoped", {"pass_percent": share or 100, "of": "vectors", "ef": SCOPED_EF}, quality, order, order)
         if self.filters(system):
             for share in SHARES:
                 order = {"pass": share}
