@@ -139,7 +139,10 @@ pub fn between_text(found: &Between, show_questions: bool, out: &mut Output) {
             scores.verdict.words()
         ));
     }
-    let moved = |change: &&Change| change.value != 0.0 || change.before != change.after;
+    // As far as three digits tell: a number that was read from a file has lost its last ones.
+    let moved = |change: &&Change| {
+        change.value.abs() >= 0.0005 || side(&change.before) != side(&change.after)
+    };
     for change in found.stages.iter().filter(moved) {
         out.line(format!(
             "  {:24}  {} to {}; mean {:+.3}, p {:.3}: {}",
