@@ -10,7 +10,8 @@ use crate::vectors::hnsw::HnswRs;
 use crate::vectors::kernels::Kernels;
 use crate::vectors::rows::{Hit, Rows, count_allowed, is_allowed};
 use crate::vectors::scan::{PARALLEL_ROWS, scan, scan_f32, scan_with, score_rows};
-use crate::vectors::walk::{kept, search};
+use crate::vectors::walk::kept;
+use crate::vectors::walk::search;
 
 /// Splitmix64: a failing case is repeated from its seed.
 struct Random(u64);
