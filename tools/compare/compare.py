@@ -464,6 +464,8 @@ def keep(bench, chosen, record):
             known = json.loads(file.read_text())
             new = {(row["task"], row["passages"]) for row in record["rows"]}
             old = [row for row in known["rows"] if (row["task"], row["passages"]) not in new]
+            measured = {f"{row['system']} at {row['passages']}" for row in record["rows"]}
+            known["skipped"] = {what: why for what, why in known.get("skipped", {}).items() if what not in measured}
             record["rows"] = old + record["rows"]
             for key in ("data", "skipped", "seconds"):
                 record[key] = known.get(key, {}) | record[key]
