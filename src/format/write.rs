@@ -10,8 +10,8 @@ use super::{
 use crate::error::{Error, Result};
 
 /// Bytes that are given to the operating system at once, at a multiple of so many from the start of the
-/// file: the size of a large page on x86-64 and ARM. A file system that keeps large pages (ext4 from Linux
-/// 6.16, XFS) then holds the file in them, and who maps it needs one entry of the TLB where there
+/// file: the size of a huge page on x86-64. A file system that keeps such pages (seen on ext4 under
+/// Linux 6.18) then holds the file in them, and who maps it needs one entry of the TLB where there
 /// were 512.
 const CHUNK_BYTES: usize = 2 << 20;
 
