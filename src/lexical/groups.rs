@@ -279,7 +279,7 @@ impl LexicalLayer {
             let mut cursors = Vec::with_capacity(terms.len());
             for (at, term) in terms.iter().enumerate() {
                 if let Some(postings) = self.postings(segments.field, segment, term)? {
-                    cursors.push((at, Cursor { postings, at: 0, bound: 0.0 }));
+                    cursors.push((at, Cursor::new(postings, 0.0, segment.rows())));
                 }
             }
             // Stretches without a document of any term are passed over.
@@ -325,7 +325,7 @@ impl LexicalLayer {
             let mine = rows.partition_point(|row| *row < segment.base)
                 ..rows.partition_point(|row| *row < segment.base + segment.rows());
             let Some(postings) = self.postings(segments.field, segment, term)? else { continue };
-            let mut cursor = Cursor { postings, at: 0, bound: 0.0 };
+            let mut cursor = Cursor::new(postings, 0.0, segment.rows());
             for at in mine {
                 if let Some(tf) = cursor.seek(rows[at] - segment.base) {
                     hear(at, tf);

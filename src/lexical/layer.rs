@@ -181,7 +181,7 @@ impl LexicalLayer {
                 // Few are out, as after small changes: those that hold the term are taken off.
                 total += u64::from(postings.doc_freq());
                 let mine = segment.base..segment.base + segment.rows;
-                let mut cursor = Cursor { postings, at: 0, bound: 0.0 };
+                let mut cursor = Cursor::new(postings, 0.0, segment.rows);
                 for row in readable.missing().filter(|row| mine.contains(row)) {
                     total -= u64::from(cursor.seek(row - segment.base).is_some());
                 }
@@ -227,7 +227,7 @@ impl LexicalLayer {
             let mut cursors = Vec::with_capacity(weighted.len());
             for weight in weighted {
                 if let Some(postings) = self.postings(segments.field, segment, weight.term)? {
-                    cursors.push(Cursor { postings, at: 0, bound: weight.bound });
+                    cursors.push(Cursor::new(postings, weight.bound, segment.rows));
                 }
             }
             union.add(segment.base, segment.base + segment.rows, &mut cursors);
@@ -253,7 +253,7 @@ impl LexicalLayer {
                 let Some(postings) = self.postings(segments.field, segment, weight.term)? else {
                     continue;
                 };
-                let mut cursor = Cursor { postings, at: 0, bound: weight.bound };
+                let mut cursor = Cursor::new(postings, weight.bound, segment.rows);
                 for at in mine.clone() {
                     if let Some(tf) = cursor.seek(rows[at] - segment.base) {
                         hear(at, weight.bound * saturation.share(tf, lengths[rows[at] as usize]));
@@ -280,7 +280,7 @@ impl LexicalLayer {
                 let Some(postings) = self.postings(segments.field, segment, term)? else {
                     continue;
                 };
-                let mut cursor = Cursor { postings, at: 0, bound: 0.0 };
+                let mut cursor = Cursor::new(postings, 0.0, segment.rows);
                 for at in mine.clone() {
                     if cursor.seek(rows[at] - segment.base).is_some() {
                         hear(at, *weight);
@@ -299,7 +299,7 @@ impl LexicalLayer {
                 continue;
             }
             if let Some(postings) = self.postings(segments.field, segment, term)? {
-                let mut cursor = Cursor { postings, at: 0, bound: 0.0 };
+                let mut cursor = Cursor::new(postings, 0.0, segment.rows);
                 return Ok(cursor.seek(own - segment.base).unwrap_or(0));
             }
         }

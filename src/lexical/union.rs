@@ -7,11 +7,17 @@ use tantivy::postings::BlockSegmentPostings;
 use super::score::Saturation;
 use crate::access::Bitmap;
 
-/// Rows accumulated at a time: their scores (32 KiB) stay in the first-level cache, and the words of
-/// their bitmap are as many as the bits of one word.
-pub(super) const WINDOW_ROWS: u32 = 4096;
+/// Rows accumulated at a time: their scores take 16 KiB, half of a first-level cache.
+pub(super) const WINDOW_ROWS: u32 = 2048;
 
-const _: () = assert!(WINDOW_ROWS / 64 == u64::BITS, "a bit for each word of a window");
+/// Rows whose places are bits of one word.
+const WORD_ROWS: usize = u64::BITS as usize;
+
+const _: () =
+    assert!(WINDOW_ROWS as usize / WORD_ROWS <= WORD_ROWS, "a bit for each word of a window");
+
+/// A row sought costs as much as so many postings that are written down by their place.
+const POSTINGS_PER_SEEK: f64 = 16.0;
 
 /// The largest relative error of a sum of this many terms in 64 bits, with room to spare: bounds
 /// are widened by it before a row is passed over.
@@ -19,12 +25,22 @@ const SLACK: f64 = 1.0 + 1e-9;
 
 /// A place in the postings of one term of one segment.
 pub(super) struct Cursor {
-    pub postings: BlockSegmentPostings,
-    pub at: usize,
-    pub bound: f64,
+    postings: BlockSegmentPostings,
+    /// The place in the current block.
+    at: usize,
+    /// The most the term gives to a row.
+    bound: f64,
+    /// The share of the segment's rows that hold the term.
+    density: f64,
 }
 
 impl Cursor {
+    /// A cursor at the first posting of a term that gives `bound` at most, in a segment of `rows`.
+    pub(super) fn new(postings: BlockSegmentPostings, bound: f64, rows: u32) -> Self {
+        let density = f64::from(postings.doc_freq()) / f64::from(rows.max(1));
+        Self { postings, at: 0, bound, density }
+    }
+
     /// The document it stands at, unless it has passed the last.
     pub(super) fn document(&self) -> Option<u32> {
         self.postings.docs().get(self.at).copied()
@@ -32,17 +48,23 @@ impl Cursor {
 
     /// How often document `target` holds the term; targets must ascend.
     pub(super) fn seek(&mut self, target: u32) -> Option<u32> {
-        if self.postings.docs().is_empty() {
-            return None;
-        }
-        if self.postings.docs().last().is_some_and(|last| *last >= target) {
-            let docs = &self.postings.docs()[self.at..];
-            self.at += docs.partition_point(|doc| *doc < target);
-        } else {
-            self.at = self.postings.seek(target);
-        }
+        self.skip_to(target);
         let here = self.postings.docs().get(self.at)?;
         (*here == target).then(|| self.postings.freq(self.at))
+    }
+
+    /// Passes over the documents before `target`; targets must ascend.
+    ///
+    /// It looks through the whole of a block, not from the last target on, so that a processor need not
+    /// know where that was before it begins with this one.
+    fn skip_to(&mut self, target: u32) {
+        let docs = self.postings.docs();
+        let Some(&last) = docs.last() else { return };
+        self.at = if last >= target {
+            docs.partition_point(|doc| *doc < target)
+        } else {
+            self.postings.seek(target)
+        };
     }
 
     /// Calls `hear` with each further document before `end` and how often it holds the term.
@@ -53,9 +75,10 @@ impl Cursor {
                 return;
             }
             let freqs = self.postings.freqs();
-            while self.at < docs.len() && docs[self.at] < end {
-                hear(docs[self.at], freqs[self.at]);
-                self.at += 1;
+            let from = self.at;
+            self.at += docs[from..].partition_point(|doc| *doc < end);
+            for (doc, tf) in docs[from..self.at].iter().zip(&freqs[from..self.at]) {
+                hear(*doc, *tf);
             }
             if self.at < docs.len() {
                 return;
@@ -70,17 +93,22 @@ impl Cursor {
 ///
 /// Terms come heaviest first. Once `best` is full, the light terms at the end, which together
 /// cannot lift a row into it, only add to rows that a heavier one has touched (MaxScore: Turtle and
-/// Flood, 1995). Stretches without a document of a heavy term are passed over. Every row's sum is taken in the order of the terms whichever way, so passing rows
-/// over changes no bit of what is returned.
+/// Flood, 1995), and of those only to rows that they could still lift. Stretches without a document of a
+/// heavy term are passed over. Every row's sum is taken in the order of the terms whichever way, so passing
+/// rows over changes no bit of what is returned.
 pub(super) struct Union<'a> {
     saturation: Saturation,
     lengths: &'a [u32],
     allowed: &'a Bitmap,
     pub best: Best,
-    scores: Vec<f64>,
-    touched: Vec<u64>,
-    /// The words of `touched` that are not 0, a bit each.
+    /// What the heavy terms give to each row of the window; 0 where none of them stands.
+    scores: Vec<[f64; WORD_ROWS]>,
+    /// A bit for each of `scores` that is not all 0.
     words: u64,
+    /// Places in the window that are still in the running, ascending, with their sums so far.
+    left: Vec<(u32, f64)>,
+    /// How often each row of the window holds a light term; all 0 in between.
+    counts: Vec<u32>,
 }
 
 impl<'a> Union<'a> {
@@ -96,9 +124,10 @@ impl<'a> Union<'a> {
             lengths,
             allowed,
             best: Best::new(depth),
-            scores: vec![0.0; WINDOW_ROWS as usize],
-            touched: vec![0; WINDOW_ROWS as usize / 64],
+            scores: vec![[0.0; WORD_ROWS]; WINDOW_ROWS as usize / WORD_ROWS],
             words: 0,
+            left: Vec::new(),
+            counts: vec![0; WINDOW_ROWS as usize],
         }
     }
 
@@ -129,9 +158,11 @@ impl<'a> Union<'a> {
         tails[..tails.len() - 1].iter().filter(|tail| **tail * SLACK >= threshold).count()
     }
 
+    /// Adds what a heavy term gives to the rows of the window.
     fn accumulate(&mut self, cursor: &mut Cursor, base: u32, start: u32, stop: u32) {
         let first = start.saturating_sub(base);
         let past = stop - base;
+        let lengths = &self.lengths[start as usize..stop as usize];
         loop {
             let docs = cursor.postings.docs();
             let Some(&last) = docs.last() else { return };
@@ -142,21 +173,18 @@ impl<'a> Union<'a> {
                 }
                 continue;
             }
-            let freqs = cursor.postings.freqs();
-            let mut at = cursor.at;
-            while at < docs.len() && docs[at] < past {
-                let row = base + docs[at];
-                if docs[at] >= first {
-                    let place = (row - start) as usize;
-                    let share = self.saturation.share(freqs[at], self.lengths[row as usize]);
-                    self.scores[place] += cursor.bound * share;
-                    self.touched[place / 64] |= 1 << (place % 64);
-                    self.words |= 1 << (place / 64);
-                }
-                at += 1;
+            let from = cursor.at + docs[cursor.at..].partition_point(|doc| *doc < first);
+            let to = from + docs[from..].partition_point(|doc| *doc < past);
+            let freqs = &cursor.postings.freqs()[from..to];
+            for (doc, &tf) in docs[from..to].iter().zip(freqs) {
+                let place = (base + doc - start) as usize;
+                let word = place / WORD_ROWS;
+                let share = self.saturation.share(tf, lengths[place]);
+                self.scores[word][place % WORD_ROWS] += cursor.bound * share;
+                self.words |= 1 << word;
             }
-            if at < docs.len() {
-                cursor.at = at;
+            if to < docs.len() {
+                cursor.at = to;
                 return;
             }
             cursor.postings.advance();
@@ -164,39 +192,88 @@ impl<'a> Union<'a> {
         }
     }
 
-    /// Takes the touched, allowed rows of the window into `best` and clears it.
+    /// Takes the rows of the window into `best` and clears it. `light` are the terms that were not
+    /// accumulated, `tails` the most that each and those after it can give.
     fn collect(&mut self, light: &mut [Cursor], tails: &[f64], base: u32, start: u32) {
+        let low = self.best.threshold();
+        self.pick(low, tails[0], start);
+        for (cursor, tail) in light.iter_mut().zip(tails) {
+            if let Some(low) = low {
+                self.left.retain(|(_, score)| (score + tail) * SLACK >= low);
+            }
+            self.add_light(cursor, base, start);
+        }
+        for &(place, score) in &self.left {
+            self.best.offer(start + place, score);
+        }
+    }
+
+    /// Adds what a light term gives to the rows of `left`: each is sought, or, when they are many for the
+    /// postings between them, those are written down by place and looked up there.
+    fn add_light(&mut self, cursor: &mut Cursor, base: u32, start: u32) {
+        let (Some(&(first, _)), Some(&(last, _))) = (self.left.first(), self.left.last()) else {
+            return;
+        };
+        let lengths = &self.lengths[start as usize..];
+        let postings = cursor.density * f64::from(last - first + 1);
+        if postings > POSTINGS_PER_SEEK * self.left.len() as f64 {
+            for (place, score) in &mut self.left {
+                if let Some(tf) = cursor.seek(start + *place - base) {
+                    let share = self.saturation.share(tf, lengths[*place as usize]);
+                    *score += cursor.bound * share;
+                }
+            }
+            return;
+        }
+        let counts = &mut self.counts[first as usize..=last as usize];
+        cursor.skip_to(start + first - base);
+        cursor.until(start + last - base + 1, |doc, tf| {
+            counts[(base + doc - start - first) as usize] = tf;
+        });
+        for (place, score) in &mut self.left {
+            let tf = counts[(*place - first) as usize];
+            if tf > 0 {
+                let share = self.saturation.share(tf, lengths[*place as usize]);
+                *score += cursor.bound * share;
+            }
+        }
+        counts.fill(0);
+    }
+
+    /// Puts the allowed rows of the window that `tail` more could lift to `low` into `left`, and clears the
+    /// window.
+    fn pick(&mut self, low: Option<f64>, tail: f64, start: u32) {
+        // A row that no heavy term touches has 0.
+        let least = low.map_or(0.0, |low| low / SLACK - tail).max(f64::MIN_POSITIVE);
+        self.left.clear();
         let mut words = std::mem::take(&mut self.words);
         while words != 0 {
             let word = words.trailing_zeros() as usize;
             words &= words - 1;
-            let touched = std::mem::take(&mut self.touched[word]);
-            let allowed =
-                self.allowed.words().get(start as usize / 64 + word).copied().unwrap_or(0);
-            let mut left = touched;
-            while left != 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                let place = word * 64 + bit as usize;
-                let mut score = std::mem::take(&mut self.scores[place]);
-                if allowed >> bit & 1 == 0 {
-                    continue;
-                }
-                let row = start + place as u32;
-                for (cursor, tail) in light.iter_mut().zip(tails) {
-                    if self.best.threshold().is_some_and(|low| (score + tail) * SLACK < low) {
-                        score = f64::NEG_INFINITY;
-                        break;
-                    }
-                    if let Some(tf) = cursor.seek(row - base) {
-                        score +=
-                            cursor.bound * self.saturation.share(tf, self.lengths[row as usize]);
-                    }
-                }
-                self.best.offer(row, score);
+            let at = start as usize / WORD_ROWS + word;
+            let scores = &mut self.scores[word];
+            let mut picked = self.allowed.words().get(at).copied().unwrap_or(0);
+            picked &= at_least(scores, least);
+            while picked != 0 {
+                let bit = picked.trailing_zeros() as usize;
+                picked &= picked - 1;
+                self.left.push(((word * WORD_ROWS + bit) as u32, scores[bit]));
             }
+            scores.fill(0.0);
         }
     }
+}
+
+/// A bit for each of `scores` that is `least` or more.
+#[inline]
+fn at_least(scores: &[f64; WORD_ROWS], least: f64) -> u64 {
+    let mut bits = [0; WORD_ROWS / 8];
+    for (byte, scores) in bits.iter_mut().zip(scores.as_chunks::<8>().0) {
+        // Bytes of 0 and 1; each of the eight lands on a bit of its own of the highest byte.
+        let each = u64::from_le_bytes(scores.map(|score| u8::from(score >= least)));
+        *byte = (each.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8;
+    }
+    u64::from_le_bytes(bits)
 }
 
 /// The best rows so far, at most `depth`.
@@ -241,8 +318,9 @@ impl Best {
         match self.threshold() {
             None if score > f64::NEG_INFINITY => self.heap.push(Ranked { score, row }),
             Some(low) if score > low => {
-                self.heap.pop();
-                self.heap.push(Ranked { score, row });
+                if let Some(mut worst) = self.heap.peek_mut() {
+                    *worst = Ranked { score, row };
+                }
             }
             _ => {}
         }
