@@ -7,7 +7,7 @@
 //! approximate score into a proven interval (see [`QueryCode::error_bound`]).
 
 use crate::error::{Error, Result};
-use crate::vectors::kernels::{DIM_MAX, prefer_large_pages};
+use crate::vectors::kernels::{DIM_MAX, Scoring, prefer_large_pages};
 
 /// The largest value of a code, and so the number of steps on either side of zero.
 const STEPS: f64 = 127.0;
@@ -120,7 +120,13 @@ impl QueryCode {
     /// Symmetric: row `a` as the query against row `b` gives the bits of `b` against `a`.
     #[inline]
     pub fn score(&self, sum: i32, row_scale: f32) -> f32 {
-        (sum - self.bias) as f32 * (self.scale * row_scale)
+        self.scoring(f32::NEG_INFINITY).score(sum, row_scale)
+    }
+
+    /// How the sum of a row becomes its score, and that scores under `least` are of no use.
+    #[inline]
+    pub(crate) fn scoring(&self, least: f32) -> Scoring {
+        Scoring { bias: self.bias, scale: self.scale, least }
     }
 
     /// How far a row's canonical `f32` score may be from its approximate score, either way.

@@ -51,9 +51,42 @@ type CodeRange = unsafe fn(query: &[i8], codes: &[u8], out: &mut [i32]);
 /// The rows of `links` whose bits in `seen` are 0, into `fresh`, and their bits set; the caller has checked
 /// that `seen` has a bit for each row, and the instruction set.
 type Unseen = unsafe fn(links: &[u32], seen: &mut [u64], rows: u32, fresh: &mut Vec<u32>);
+/// Scores of a list from its sums, those that reach the least; the caller has checked that there is a sum for
+/// each id and a scale for each row, and the instruction set.
+type Reaching = unsafe fn(scoring: Scoring, scales: &[f32], list: &mut Listed);
 
 /// Dimensions at most, so that a sum of byte products cannot leave an `i32`: `65,535 × 255 × 128`.
 pub const DIM_MAX: usize = 65_535;
+
+/// How sums of byte products become scores.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scoring {
+    /// What the offset of stored codes adds to every sum.
+    pub bias: i32,
+    /// The scale of the query's code.
+    pub scale: f32,
+    /// The least score of use: lower ones are left out where a list is cut.
+    pub least: f32,
+}
+
+impl Scoring {
+    /// The score of a row from its sum and the scale of its code.
+    #[inline]
+    pub fn score(&self, sum: i32, row_scale: f32) -> f32 {
+        (sum - self.bias) as f32 * (self.scale * row_scale)
+    }
+}
+
+/// Rows and their scores, and what is needed of memory on the way.
+#[derive(Debug, Clone, Default)]
+pub struct Listed {
+    /// Row numbers.
+    pub ids: Vec<u32>,
+    /// Their scores, once there are some.
+    pub scores: Vec<f32>,
+    /// Their sums of byte products.
+    pub sums: Vec<i32>,
+}
 
 /// Scoring functions for one instruction set.
 ///
@@ -71,6 +104,7 @@ pub struct Kernels {
     code_list: CodeList,
     code_range: CodeRange,
     unseen: Unseen,
+    reaching: Reaching,
 }
 
 static SCALAR: Kernels = Kernels {
@@ -79,6 +113,7 @@ static SCALAR: Kernels = Kernels {
     code_list: scalar::code_list,
     code_range: scalar::code_range,
     unseen: scalar::unseen,
+    reaching: scalar::reaching,
 };
 
 impl Kernels {
@@ -156,6 +191,29 @@ impl Kernels {
         unsafe { (self.code_range)(query, codes, out) }
     }
 
+    /// Scores the rows of `list` by their `codes` `[rows × dim]` and `scales` `[rows]`, and keeps those whose
+    /// score is [`Scoring::least`] or more, in their order.
+    ///
+    /// # Panics
+    /// As [`Kernels::code_list`], and when there are fewer scales than rows.
+    pub fn reaching(
+        &self,
+        query: &[i8],
+        scoring: Scoring,
+        codes: &[u8],
+        scales: &[f32],
+        list: &mut Listed,
+    ) {
+        assert!(codes.len() <= scales.len().saturating_mul(query.len()), "a scale for each row");
+        for &id in &list.ids {
+            prefetch(&scales[id as usize..][..1]);
+        }
+        list.sums.resize(list.ids.len(), 0);
+        self.code_list(query, codes, &list.ids, &mut list.sums);
+        // SAFETY: `code_list` checked the row numbers, and there is a scale for each row; as in `dot_rows`.
+        unsafe { (self.reaching)(scoring, scales, list) }
+    }
+
     /// Those of `links` that are rows (under `rows`) and whose bits in `seen` are 0, each once and in
     /// their order, into `fresh`; sets their bits.
     ///
@@ -172,7 +230,8 @@ fn check(dim: usize, data_len: usize, ids: &[u32], out_len: usize) {
     assert!(dim > 0, "row of no dimensions");
     assert_eq!(ids.len(), out_len, "as many scores as rows");
     let last = ids.iter().fold(0, |last, &id| last.max(id));
-    assert!(ids.is_empty() || (last as usize) < data_len / dim, "row {last} is out of range");
+    let needed = (last as usize + 1).saturating_mul(dim);
+    assert!(ids.is_empty() || needed <= data_len, "row {last} is out of range");
 }
 
 /// Asks for `data` to be brought into the cache; nothing is read, and nothing may depend on it.
@@ -213,7 +272,7 @@ pub fn prefer_large_pages<T>(data: &mut [T]) {
 
 /// The reference: what every other set must return, bit for bit.
 mod scalar {
-    use super::LANES;
+    use super::{LANES, Listed, Scoring};
 
     pub fn dot(query: &[f32], row: &[f32]) -> f32 {
         let mut lanes = [0.0_f32; LANES];
@@ -257,6 +316,21 @@ mod scalar {
         for (row, out) in codes.chunks_exact(query.len()).zip(out) {
             *out = code(query, row);
         }
+    }
+
+    pub fn reaching(scoring: Scoring, scales: &[f32], list: &mut Listed) {
+        let Listed { ids, scores, sums } = list;
+        let mut sums = sums.iter();
+        scores.clear();
+        ids.retain(|&id| {
+            let score =
+                sums.next().map_or(f32::NAN, |&sum| scoring.score(sum, scales[id as usize]));
+            let reaches = score >= scoring.least;
+            if reaches {
+                scores.push(score);
+            }
+            reaches
+        });
     }
 
     pub fn unseen(links: &[u32], seen: &mut [u64], rows: u32, fresh: &mut Vec<u32>) {
@@ -410,6 +484,54 @@ mod tests {
             let is_new = |row: &u32| before[*row as usize / 64] >> (row % 64) & 1 == 0;
             assert!(expected.iter().all(|row| *row < rows && is_new(row)));
         }
+    }
+
+    #[test]
+    fn every_set_keeps_the_same_scores() {
+        let mut random = Random(11);
+        for case in 0..300_usize {
+            let dim = [3, 64, 65, 256, 1024, 1088][case % 6];
+            let rows = 1 + case % 40;
+            let codes: Vec<u8> = (0..rows * dim).map(|_| random.next() as u8).collect();
+            let scales: Vec<f32> = (0..rows).map(|_| random.float()).collect();
+            let query: Vec<i8> = (0..dim).map(|_| random.next() as i8).collect();
+            let ids: Vec<u32> =
+                (0..case % 37).map(|_| random.next() as u32 % rows as u32).collect();
+            let bias = 128 * query.iter().map(|&value| i32::from(value)).sum::<i32>();
+            let mut sums = vec![0; ids.len()];
+            Kernels::scalar().code_list(&query, &codes, &ids, &mut sums);
+            let each = Scoring { bias, scale: random.float(), least: f32::NEG_INFINITY };
+            let all: Vec<(u32, f32)> = ids
+                .iter()
+                .zip(&sums)
+                .map(|(&id, &sum)| (id, each.score(sum, scales[id as usize])))
+                .collect();
+            let some = all.get(case % 7).map_or(0.0, |(_, score)| *score);
+            for least in [f32::NEG_INFINITY, some, 0.0, f32::INFINITY] {
+                let expected: Vec<(u32, u32)> = all
+                    .iter()
+                    .filter(|(_, score)| *score >= least)
+                    .map(|(id, score)| (*id, score.to_bits()))
+                    .collect();
+                for kernels in Kernels::available() {
+                    let mut list =
+                        Listed { ids: ids.clone(), scores: vec![4.0; 3], sums: vec![9; 50] };
+                    let scoring = Scoring { least, ..each };
+                    kernels.reaching(&query, scoring, &codes, &scales, &mut list);
+                    let found: Vec<(u32, u32)> =
+                        list.ids.into_iter().zip(list.scores.iter().map(|s| s.to_bits())).collect();
+                    assert_eq!(found, expected, "{} at {dim}, {least}", kernels.name());
+                    assert_eq!(list.scores.len(), expected.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a scale for each row")]
+    fn rows_without_a_scale_are_stopped() {
+        let scoring = Scoring { bias: 0, scale: 1.0, least: 0.0 };
+        Kernels::best().reaching(&[1, 1], scoring, &[0; 6], &[1.0; 2], &mut Listed::default());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::collections::BinaryHeap;
 use crate::error::{Error, Result};
 use crate::vectors::codes::QueryCode;
 use crate::vectors::graph::GraphView;
-use crate::vectors::kernels::{Kernels, prefetch};
+use crate::vectors::kernels::{Kernels, Listed, prefetch};
 use crate::vectors::rows::{
     Allowed, Hit, Rows, count_allowed, from_order_bits, is_allowed, order_bits,
 };
@@ -124,12 +124,12 @@ fn rescore(
     depth: usize,
     scratch: &mut Scratch,
 ) -> Result<Vec<Hit>> {
-    let ids = &mut scratch.ids;
+    let Listed { ids, scores, .. } = &mut scratch.list;
     ids.clear();
     ids.extend(scratch.best.iter().take(rescored(depth)).map(|key| key.row()));
-    scratch.scores.resize(ids.len(), 0.0);
-    rows.dot(kernels, query, ids, &mut scratch.scores)?;
-    let scores = ids.iter().zip(&scratch.scores);
+    scores.resize(ids.len(), 0.0);
+    rows.dot(kernels, query, ids, scores)?;
+    let scores = ids.iter().zip(&*scores);
     let mut hits: Vec<Hit> = scores.map(|(&row, &score)| Hit { row, score }).collect();
     hits.sort_unstable_by(Hit::order);
     hits.truncate(depth);
@@ -190,21 +190,24 @@ impl Scorer<'_> {
 pub(super) struct Scratch {
     /// One bit a row, all 0 between walks.
     seen: Vec<u64>,
-    /// Words of `seen` that are not 0, some of them several times.
-    touched: Vec<u32>,
+    /// The rows whose bits are 1.
+    marked: Vec<u32>,
     /// The result of a walk, best first.
     pub best: Vec<Key>,
     frontier: BinaryHeap<Key>,
-    ids: Vec<u32>,
-    sums: Vec<i32>,
-    scores: Vec<f32>,
+    list: Listed,
     /// Codes scored since it was last set to 0.
     pub scored: usize,
 }
 
 impl Scratch {
     fn begin(&mut self) {
-        self.touched.drain(..).for_each(|word| self.seen[word as usize] = 0);
+        if self.marked.len() > self.seen.len() / 8 {
+            self.seen.fill(0);
+        } else {
+            self.marked.iter().for_each(|row| self.seen[*row as usize / 64] = 0);
+        }
+        self.marked.clear();
         self.best.clear();
         self.frontier.clear();
     }
@@ -220,19 +223,37 @@ impl Scratch {
         if *word & bit != 0 {
             return false;
         }
-        self.touched.push(row / 64);
+        self.marked.push(row);
         *word |= bit;
         true
     }
 
-    /// The neighbours of `row` not yet seen, with their scores, in `ids` and `scores`.
+    /// The neighbours of `row` not yet seen whose score is `least` or more, in `list`.
     #[inline]
-    fn expand(&mut self, graph: &GraphView<'_>, scorer: &Scorer<'_>, row: u32, level: usize) {
+    fn expand(
+        &mut self,
+        graph: &GraphView<'_>,
+        scorer: &Scorer<'_>,
+        row: u32,
+        level: usize,
+        least: f32,
+    ) {
         let links = graph.links(row, level);
-        scorer.kernels.unseen(links, &mut self.seen, graph.len() as u32, &mut self.ids);
-        self.touched.extend(self.ids.iter().map(|row| row / 64));
-        self.scored += self.ids.len();
-        scorer.score(&self.ids, &mut self.sums, &mut self.scores);
+        let Self { seen, marked, list, .. } = self;
+        scorer.kernels.unseen(links, seen, graph.len() as u32, &mut list.ids);
+        marked.extend_from_slice(&list.ids);
+        self.scored += list.ids.len();
+        let (query, rows) = (scorer.query, scorer.rows);
+        let scoring = query.scoring(least);
+        scorer.kernels.reaching(query.values(), scoring, rows.codes(), rows.scales(), list);
+    }
+
+    /// The score of the last of the best, when there are `ef`: a row under it does not enter.
+    fn least(&self, ef: usize) -> f32 {
+        match self.best.last() {
+            Some(last) if self.best.len() >= ef => last.score(),
+            _ => f32::NEG_INFINITY,
+        }
     }
 }
 
@@ -273,7 +294,7 @@ pub(super) fn descend(
     level: usize,
     scratch: &mut Scratch,
 ) -> Key {
-    let Scratch { ids, sums, scores, scored, .. } = scratch;
+    let Scratch { list: Listed { ids, sums, scores }, scored, .. } = scratch;
     scorer.score(&[from], sums, scores);
     let mut best = Key::new(scores[0], from);
     for layer in (level + 1..=graph.level(from)).rev() {
@@ -317,15 +338,13 @@ pub(super) fn beam(
             continue;
         }
         scratch.best[at].0 &= !Key::OPEN;
-        scratch.expand(graph, scorer, key.row(), level);
+        let least = scratch.least(ef);
+        scratch.expand(graph, scorer, key.row(), level, least);
         at += 1;
-        for i in 0..scratch.ids.len() {
-            let key = Key::new(scratch.scores[i], scratch.ids[i]);
-            let place = insert(&mut scratch.best, ef, key);
-            if place < ef {
-                prefetch(graph.links(key.row(), level));
-            }
-            at = at.min(place);
+        let Scratch { list, best, .. } = scratch;
+        list.ids.iter().for_each(|&row| prefetch(graph.links(row, level)));
+        for (&row, &score) in list.ids.iter().zip(&list.scores) {
+            at = at.min(insert(best, ef, Key::new(score, row)));
         }
     }
 }
@@ -354,13 +373,15 @@ fn filtered(
         if scratch.scored > budget {
             return false;
         }
-        scratch.expand(graph, scorer, key.row(), 0);
-        for i in 0..scratch.ids.len() {
-            let key = Key::new(scratch.scores[i], scratch.ids[i]);
-            if scratch.best.len() < ef || key > scratch.best[ef - 1] {
-                scratch.frontier.push(key);
-                if is_allowed(allowed, key.row()) {
-                    insert(&mut scratch.best, ef, key);
+        let least = scratch.least(ef);
+        scratch.expand(graph, scorer, key.row(), 0, least);
+        let Scratch { list, best, frontier, .. } = scratch;
+        for (&row, &score) in list.ids.iter().zip(&list.scores) {
+            let key = Key::new(score, row);
+            if best.len() < ef || key > best[ef - 1] {
+                frontier.push(key);
+                if is_allowed(allowed, row) {
+                    insert(best, ef, key);
                 }
             }
         }

@@ -13,6 +13,7 @@ static NEON: Kernels = Kernels {
     code_list: code_list_neon,
     code_range: code_range_neon,
     unseen: scalar::unseen,
+    reaching: scalar::reaching,
 };
 
 /// The one set of ARM, when the processor has it.

@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{GROUP, Kernels, LANES, LIST_AHEAD, group, prefetch, scalar};
+use super::{GROUP, Kernels, LANES, LIST_AHEAD, Listed, Scoring, group, prefetch, scalar};
 
 static AVX512_VNNI: Kernels = Kernels {
     name: "avx512vnni",
@@ -14,6 +14,7 @@ static AVX512_VNNI: Kernels = Kernels {
     code_list: code_list_vnni,
     code_range: code_range_vnni,
     unseen: unseen_avx512,
+    reaching: reaching_avx512,
 };
 
 static AVX512: Kernels = Kernels {
@@ -22,6 +23,7 @@ static AVX512: Kernels = Kernels {
     code_list: code_list_avx512,
     code_range: code_range_avx512,
     unseen: unseen_avx512,
+    reaching: reaching_avx512,
 };
 
 static AVX2: Kernels = Kernels {
@@ -30,6 +32,7 @@ static AVX2: Kernels = Kernels {
     code_list: code_list_avx2,
     code_range: code_range_avx2,
     unseen: scalar::unseen,
+    reaching: scalar::reaching,
 };
 
 /// The sets this processor has, fastest first.
@@ -48,7 +51,8 @@ pub fn available() -> impl Iterator<Item = &'static Kernels> {
 /// 8 to 16 KiB the gain is the same.
 const AHEAD: usize = 12_288;
 
-/// Walks `ids` in groups: `$many` scores four row pointers, `$one` scores one.
+/// Walks `ids` in groups: `$many` scores four row pointers, `$one` scores one. Two or three that are left over
+/// are a group that holds the last of them more than once.
 macro_rules! by_list {
     ($query:ident, $data:ident, $ids:ident, $out:ident, $many:ident, $one:ident) => {{
         let dim = $query.len();
@@ -62,9 +66,19 @@ macro_rules! by_list {
             $out[at..at + GROUP].copy_from_slice(&scores);
             at += GROUP;
         }
-        for (out, &id) in $out[at..].iter_mut().zip(&$ids[at..]) {
+        let rest = &$ids[at..];
+        match rest.len() {
+            0 => {}
             // SAFETY: as above.
-            [*out] = unsafe { $one($query, [$data.as_ptr().add(id as usize * dim)]) };
+            1 => [$out[at]] = unsafe { $one($query, [$data.as_ptr().add(rest[0] as usize * dim)]) },
+            left => {
+                // SAFETY: as above.
+                let scores: [_; GROUP] = unsafe {
+                    let row = |i: usize| $data.as_ptr().add(rest[i.min(left - 1)] as usize * dim);
+                    $many($query, std::array::from_fn(row))
+                };
+                $out[at..].copy_from_slice(&scores[..left]);
+            }
         }
     }};
 }
@@ -227,12 +241,91 @@ unsafe fn partial_codes_vnni<const R: usize>(query: &[i8], rows: [*const u8; R])
 
 #[target_feature(enable = "avx512f,avx512bw")]
 fn code_list_avx512(query: &[i8], codes: &[u8], ids: &[u32], out: &mut [i32]) {
-    by_list!(query, codes, ids, out, codes_avx512, code_avx512);
+    match query.len() {
+        256 => code_list_apart_avx512::<4>(query, codes, ids, out),
+        384 => code_list_apart_avx512::<6>(query, codes, ids, out),
+        512 => code_list_apart_avx512::<8>(query, codes, ids, out),
+        _ => by_list!(query, codes, ids, out, codes_avx512, code_avx512),
+    }
+}
+
+/// [`code_list_avx512`] for queries of `64 × STEPS` dimensions.
+#[target_feature(enable = "avx512f,avx512bw")]
+fn code_list_apart_avx512<const STEPS: usize>(
+    query: &[i8],
+    codes: &[u8],
+    ids: &[u32],
+    out: &mut [i32],
+) {
+    let apart = Apart::<STEPS>::of(query);
+    // SAFETY, of both: `by_list` gives rows as long as the query.
+    let many = |_: &[i8], rows| totals_avx512(unsafe { apart.partial_codes(rows) });
+    let one = |_: &[i8], row: [*const u8; 1]| {
+        unsafe { apart.partial_codes(row) }.map(|sums| _mm512_reduce_add_epi32(sums))
+    };
+    by_list!(query, codes, ids, out, many, one);
+}
+
+/// A query of `64 × STEPS` dimensions, its signs set apart once for all rows. With lengths that the compiler
+/// knows, ten listed rows of 256 dimensions take .7 of the time of [`partial_codes_avx512`].
+struct Apart<const STEPS: usize> {
+    steps: [(__m512i, __m512i); STEPS],
+    owed: __m512i,
+}
+
+impl<const STEPS: usize> Apart<STEPS> {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn of(query: &[i8]) -> Self {
+        let zero = _mm512_setzero_si512();
+        let (mut steps, mut owed) = ([(zero, zero); STEPS], zero);
+        for (apart, step) in steps.iter_mut().zip(query.as_chunks::<64>().0) {
+            // SAFETY: 64 bytes of the query exist.
+            *apart = sign_apart_avx512(unsafe { _mm512_loadu_si512(step.as_ptr().cast()) });
+            owed = add_pairs_avx512(owed, apart.0, apart.1);
+        }
+        Self { steps, owed }
+    }
+
+    /// As [`partial_codes_avx512`].
+    ///
+    /// # Safety
+    /// Each row has `64 × STEPS` bytes.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    unsafe fn partial_codes<const R: usize>(&self, rows: [*const u8; R]) -> [__m512i; R] {
+        let mut sums = [_mm512_setzero_si512(); R];
+        for (step, &(size, flip)) in self.steps.iter().enumerate() {
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                // SAFETY: the caller's.
+                let r = unsafe { _mm512_loadu_si512(row.add(step * 64).cast()) };
+                *sum = add_pairs_avx512(*sum, size, _mm512_xor_si512(r, flip));
+            }
+        }
+        sums.map(|sum| _mm512_sub_epi32(sum, self.owed))
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512bw")]
 fn code_range_avx512(query: &[i8], codes: &[u8], out: &mut [i32]) {
-    by_range!(query, codes, out, codes_avx512, code_avx512);
+    match query.len() {
+        256 => code_range_apart_avx512::<4>(query, codes, out),
+        384 => code_range_apart_avx512::<6>(query, codes, out),
+        512 => code_range_apart_avx512::<8>(query, codes, out),
+        _ => by_range!(query, codes, out, codes_avx512, code_avx512),
+    }
+}
+
+/// [`code_range_avx512`] for queries of `64 × STEPS` dimensions.
+#[target_feature(enable = "avx512f,avx512bw")]
+fn code_range_apart_avx512<const STEPS: usize>(query: &[i8], codes: &[u8], out: &mut [i32]) {
+    let apart = Apart::<STEPS>::of(query);
+    // SAFETY, of both: `by_range` gives rows as long as the query.
+    let many = |_: &[i8], rows| totals_avx512(unsafe { apart.partial_codes(rows) });
+    let one = |_: &[i8], row: [*const u8; 1]| {
+        unsafe { apart.partial_codes(row) }.map(|sums| _mm512_reduce_add_epi32(sums))
+    };
+    by_range!(query, codes, out, many, one);
 }
 
 /// # Safety
@@ -306,6 +399,42 @@ unsafe fn partial_codes_avx512<const R: usize>(query: &[i8], rows: [*const u8; R
         }
     }
     sums.map(|sum| _mm512_sub_epi32(sum, owed))
+}
+
+/// Sixteen at once: their sums, gathered scales, scores, and those that reach the least to the front.
+#[target_feature(enable = "avx512f")]
+fn reaching_avx512(scoring: Scoring, scales: &[f32], list: &mut Listed) {
+    const STEP: usize = 16;
+    let Listed { ids, scores, sums } = list;
+    let listed = ids.len();
+    // A step reads and writes sixteen places, whatever there is.
+    let places = listed.next_multiple_of(STEP);
+    ids.resize(places, 0);
+    scores.resize(places, 0.0);
+    let mut count = 0;
+    for at in (0..listed).step_by(STEP) {
+        let mask = u16::MAX >> (STEP - (listed - at).min(STEP));
+        // SAFETY: the mask keeps the loads within what is listed, and the gather to rows that have a scale. At most
+        // `at` have passed before this step, so the sixteen places from `count` on end with those of this step.
+        unsafe {
+            let row = _mm512_maskz_loadu_epi32(mask, ids.as_ptr().add(at).cast());
+            let sum = _mm512_maskz_loadu_epi32(mask, sums.as_ptr().add(at));
+            let none = _mm512_setzero_ps();
+            let row_scale = _mm512_mask_i32gather_ps::<4>(none, mask, row, scales.as_ptr().cast());
+            let scale = _mm512_mul_ps(_mm512_set1_ps(scoring.scale), row_scale);
+            let sum = _mm512_cvtepi32_ps(_mm512_sub_epi32(sum, _mm512_set1_epi32(scoring.bias)));
+            let score = _mm512_mul_ps(sum, scale);
+            let least = _mm512_set1_ps(scoring.least);
+            let passed = _mm512_mask_cmp_ps_mask::<_CMP_GE_OQ>(mask, score, least);
+            let row = _mm512_maskz_compress_epi32(passed, row);
+            _mm512_storeu_si512(ids.as_mut_ptr().add(count).cast(), row);
+            let score = _mm512_maskz_compress_ps(passed, score);
+            _mm512_storeu_ps(scores.as_mut_ptr().add(count), score);
+            count += passed.count_ones() as usize;
+        }
+    }
+    ids.truncate(count);
+    scores.truncate(count);
 }
 
 /// Looks up sixteen marks at once. A row that stands twice among the links passes that look twice, so
