@@ -279,19 +279,23 @@ fn long_lists_are_pruned_to_the_same_rows() {
         .map(|_| (0..3 + next() % 12).map(|_| (next() % 200).min(next() % 200) as u8).collect())
         .collect();
     // Far apart, on both sides of where windows and segments end.
-    for row in [5, 4_095, 4_096, 8_959, 8_999, 9_000, 19_999] {
+    for row in [5, 2_047, 2_048, 4_095, 4_096, 8_959, 8_999, 9_000, 19_999] {
         rows[row].push(250);
     }
     [9_001, 13_000].into_iter().for_each(|row: usize| rows[row].push(251));
     let (_folder, index) = index(&rows, &[9_000, 9_001]);
-    let scope = Scope::everyone(20_000);
+    // Above what is sought row by row, in runs and one by one.
+    let readable = (0..20_000).filter(|row| row % 700 < 300 || row % 3 == 0);
+    let scopes = [Scope::everyone(20_000), Scope::restricted(Bitmap::of(20_000, readable))];
     let mixed = [&[0, 1, 150][..], &[5, 190, 199], &[0], &[3, 3, 60, 90, 120, 10, 11]];
     for terms in mixed.into_iter().chain([&[250][..], &[250, 251], &[251, 0, 1]]) {
         let query = question(terms);
-        let all = exhaustive(&index, &query, &scope, Bm25::default()).unwrap();
-        for depth in [1, 10, 100] {
-            let fast = index.search(&query, &scope, Bm25::default(), depth).unwrap();
-            assert_eq!(fast, all[..depth.min(all.len())]);
+        for scope in &scopes {
+            let all = exhaustive(&index, &query, scope, Bm25::default()).unwrap();
+            for depth in [1, 10, 100] {
+                let fast = index.search(&query, scope, Bm25::default(), depth).unwrap();
+                assert_eq!(fast, all[..depth.min(all.len())]);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use tantivy::postings::BlockSegmentPostings;
 use super::score::Saturation;
 use crate::access::Bitmap;
 
-/// Rows accumulated at a time: their scores take 16 KiB, half of a first-level cache.
+/// Rows accumulated at a time: their scores take 16 KiB, half of a first-level cache of 32.
 pub(super) const WINDOW_ROWS: u32 = 2048;
 
 /// Rows whose places are bits of one word.
@@ -16,7 +16,7 @@ const WORD_ROWS: usize = u64::BITS as usize;
 const _: () =
     assert!(WINDOW_ROWS as usize / WORD_ROWS <= WORD_ROWS, "a bit for each word of a window");
 
-/// A row sought costs as much as so many postings that are written down by their place.
+/// Seeking one row costs about as much as writing down this many postings by place.
 const POSTINGS_PER_SEEK: f64 = 16.0;
 
 /// The largest relative error of a sum of this many terms in 64 bits, with room to spare: bounds
@@ -93,9 +93,9 @@ impl Cursor {
 ///
 /// Terms come heaviest first. Once `best` is full, the light terms at the end, which together
 /// cannot lift a row into it, only add to rows that a heavier one has touched (MaxScore: Turtle and
-/// Flood, 1995), and of those only to rows that they could still lift. Stretches without a document of a
-/// heavy term are passed over. Every row's sum is taken in the order of the terms whichever way, so passing
-/// rows over changes no bit of what is returned.
+/// Flood, 1995), and of those only to rows that they could still lift. Stretches without a document of
+/// a heavy term are passed over. Every row's sum is taken in the order of the terms whichever way, so
+/// passing rows over changes no bit of what is returned.
 pub(super) struct Union<'a> {
     saturation: Saturation,
     lengths: &'a [u32],
@@ -107,12 +107,13 @@ pub(super) struct Union<'a> {
     words: u64,
     /// Places in the window that are still in the running, ascending, with their sums so far.
     left: Vec<(u32, f64)>,
-    /// How often each row of the window holds a light term; all 0 in between.
+    /// How often each row of the window holds the light term at hand; all 0 between two terms.
     counts: Vec<u32>,
 }
 
 impl<'a> Union<'a> {
-    /// The disjunction over no terms yet, for the best `depth` of `allowed`; `lengths` are those of all rows.
+    /// The disjunction over no terms yet, for the best `depth` of `allowed`; `lengths` are those of all
+    /// rows.
     pub(super) fn new(
         saturation: Saturation,
         lengths: &'a [u32],
@@ -158,38 +159,17 @@ impl<'a> Union<'a> {
         tails[..tails.len() - 1].iter().filter(|tail| **tail * SLACK >= threshold).count()
     }
 
-    /// Adds what a heavy term gives to the rows of the window.
+    /// Adds what a heavy term gives to the rows of the window. Its cursor stands in the window or after it.
     fn accumulate(&mut self, cursor: &mut Cursor, base: u32, start: u32, stop: u32) {
-        let first = start.saturating_sub(base);
-        let past = stop - base;
-        let lengths = &self.lengths[start as usize..stop as usize];
-        loop {
-            let docs = cursor.postings.docs();
-            let Some(&last) = docs.last() else { return };
-            if last < first {
-                cursor.at = cursor.postings.seek(first);
-                if cursor.postings.docs().is_empty() {
-                    return;
-                }
-                continue;
-            }
-            let from = cursor.at + docs[cursor.at..].partition_point(|doc| *doc < first);
-            let to = from + docs[from..].partition_point(|doc| *doc < past);
-            let freqs = &cursor.postings.freqs()[from..to];
-            for (doc, &tf) in docs[from..to].iter().zip(freqs) {
-                let place = (base + doc - start) as usize;
-                let word = place / WORD_ROWS;
-                let share = self.saturation.share(tf, lengths[place]);
-                self.scores[word][place % WORD_ROWS] += cursor.bound * share;
-                self.words |= 1 << word;
-            }
-            if to < docs.len() {
-                cursor.at = to;
-                return;
-            }
-            cursor.postings.advance();
-            cursor.at = 0;
-        }
+        let Self { saturation, lengths, scores, words, .. } = self;
+        let lengths = &lengths[start as usize..stop as usize];
+        let bound = cursor.bound;
+        cursor.until(stop - base, |document, tf| {
+            let place = (base + document - start) as usize;
+            let word = place / WORD_ROWS;
+            scores[word][place % WORD_ROWS] += bound * saturation.share(tf, lengths[place]);
+            *words |= 1 << word;
+        });
     }
 
     /// Takes the rows of the window into `best` and clears it. `light` are the terms that were not
@@ -208,8 +188,8 @@ impl<'a> Union<'a> {
         }
     }
 
-    /// Adds what a light term gives to the rows of `left`: each is sought, or, when they are many for the
-    /// postings between them, those are written down by place and looked up there.
+    /// Adds what a light term gives to the rows of `left`: each is sought, or, when they are many for
+    /// the postings between them, those are written down by place and looked up there.
     fn add_light(&mut self, cursor: &mut Cursor, base: u32, start: u32) {
         let (Some(&(first, _)), Some(&(last, _))) = (self.left.first(), self.left.last()) else {
             return;
@@ -227,8 +207,8 @@ impl<'a> Union<'a> {
         }
         let counts = &mut self.counts[first as usize..=last as usize];
         cursor.skip_to(start + first - base);
-        cursor.until(start + last - base + 1, |doc, tf| {
-            counts[(base + doc - start - first) as usize] = tf;
+        cursor.until(start + last - base + 1, |document, tf| {
+            counts[(base + document - start - first) as usize] = tf;
         });
         for (place, score) in &mut self.left {
             let tf = counts[(*place - first) as usize];
@@ -240,10 +220,11 @@ impl<'a> Union<'a> {
         counts.fill(0);
     }
 
-    /// Puts the allowed rows of the window that `tail` more could lift to `low` into `left`, and clears the
-    /// window.
+    /// Puts the allowed rows of the window that `tail` more could lift to `low` into `left`, and clears
+    /// the window.
     fn pick(&mut self, low: Option<f64>, tail: f64, start: u32) {
-        // A row that no heavy term touches has 0.
+        // A row that no heavy term touches has 0; with one it has more than the least normal number,
+        // whatever `k1` the settings allow.
         let least = low.map_or(0.0, |low| low / SLACK - tail).max(f64::MIN_POSITIVE);
         self.left.clear();
         let mut words = std::mem::take(&mut self.words);

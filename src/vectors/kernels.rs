@@ -25,6 +25,8 @@
 
 use std::sync::OnceLock;
 
+use crate::vectors::rows::ROWS_MAX;
+
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(target_arch = "x86_64")]
@@ -48,11 +50,11 @@ type DotRows = unsafe fn(query: &[f32], rows: &[f32], ids: &[u32], out: &mut [f3
 type CodeList = unsafe fn(query: &[i8], codes: &[u8], ids: &[u32], out: &mut [i32]);
 /// `out[i] = Σ query × codes[i]`; checked like [`DotRows`].
 type CodeRange = unsafe fn(query: &[i8], codes: &[u8], out: &mut [i32]);
-/// The rows of `links` whose bits in `seen` are 0, into `fresh`, and their bits set; the caller has checked
-/// that `seen` has a bit for each row, and the instruction set.
+/// The rows of `links` whose bits in `seen` are 0, into `fresh`, and their bits set; the caller has
+/// checked that `seen` has a bit for each row, and the instruction set.
 type Unseen = unsafe fn(links: &[u32], seen: &mut [u64], rows: u32, fresh: &mut Vec<u32>);
-/// Scores of a list from its sums, those that reach the least; the caller has checked that there is a sum for
-/// each id and a scale for each row, and the instruction set.
+/// Scores of a list from its sums, those that reach the least; the caller has checked that there is a
+/// sum for each id, a scale for each row and fewer than [`ROWS_MAX`] rows, and the instruction set.
 type Reaching = unsafe fn(scoring: Scoring, scales: &[f32], list: &mut Listed);
 
 /// Dimensions at most, so that a sum of byte products cannot leave an `i32`: `65,535 × 255 × 128`.
@@ -65,7 +67,7 @@ pub struct Scoring {
     pub bias: i32,
     /// The scale of the query's code.
     pub scale: f32,
-    /// The least score of use: lower ones are left out where a list is cut.
+    /// The least score of use: where a list is cut, lower ones are left out, and what is no number.
     pub least: f32,
 }
 
@@ -77,14 +79,14 @@ impl Scoring {
     }
 }
 
-/// Rows and their scores, and what is needed of memory on the way.
+/// Rows and their scores, with the memory that scoring them takes.
 #[derive(Debug, Clone, Default)]
 pub struct Listed {
     /// Row numbers.
     pub ids: Vec<u32>,
     /// Their scores, once there are some.
     pub scores: Vec<f32>,
-    /// Their sums of byte products.
+    /// Sums of byte products of the rows there were before the list was cut.
     pub sums: Vec<i32>,
 }
 
@@ -191,11 +193,11 @@ impl Kernels {
         unsafe { (self.code_range)(query, codes, out) }
     }
 
-    /// Scores the rows of `list` by their `codes` `[rows × dim]` and `scales` `[rows]`, and keeps those whose
-    /// score is [`Scoring::least`] or more, in their order.
+    /// Scores the rows of `list` by their `codes` `[rows × dim]` and `scales` `[rows]`, and keeps those
+    /// whose score is [`Scoring::least`] or more, in their order.
     ///
     /// # Panics
-    /// As [`Kernels::code_list`], and when there are fewer scales than rows.
+    /// As [`Kernels::code_list`], and when there are fewer scales than rows, or 2³¹ or more.
     pub fn reaching(
         &self,
         query: &[i8],
@@ -205,12 +207,14 @@ impl Kernels {
         list: &mut Listed,
     ) {
         assert!(codes.len() <= scales.len().saturating_mul(query.len()), "a scale for each row");
+        assert!(scales.len() < ROWS_MAX, "scales of {ROWS_MAX} rows or more");
         for &id in &list.ids {
             prefetch(&scales[id as usize..][..1]);
         }
         list.sums.resize(list.ids.len(), 0);
         self.code_list(query, codes, &list.ids, &mut list.sums);
-        // SAFETY: `code_list` checked the row numbers, and there is a scale for each row; as in `dot_rows`.
+        // SAFETY: `code_list` checked the row numbers, each has a scale and is under 2³¹, and there are as
+        // many sums as rows; as in `dot_rows`.
         unsafe { (self.reaching)(scoring, scales, list) }
     }
 
@@ -230,7 +234,7 @@ fn check(dim: usize, data_len: usize, ids: &[u32], out_len: usize) {
     assert!(dim > 0, "row of no dimensions");
     assert_eq!(ids.len(), out_len, "as many scores as rows");
     let last = ids.iter().fold(0, |last, &id| last.max(id));
-    let needed = (last as usize + 1).saturating_mul(dim);
+    let needed = (last as usize).saturating_add(1).saturating_mul(dim);
     assert!(ids.is_empty() || needed <= data_len, "row {last} is out of range");
 }
 
@@ -384,7 +388,7 @@ mod tests {
     }
 
     fn dims() -> impl Iterator<Item = usize> {
-        (1..=130).chain([256, 384, 768, 1000, 2048])
+        (1..=130).chain([256, 384, 512, 768, 1000, 2048])
     }
 
     #[test]
@@ -397,15 +401,14 @@ mod tests {
             let ids = [10, 0, 3, 3, 9, 1, 7, 5, 2];
             let mut expected = [0.0; 9];
             Kernels::scalar().dot_rows(&query, &rows, &ids, &mut expected);
+            let bits = |scores: &[f32]| scores.iter().map(|s| s.to_bits()).collect::<Vec<_>>();
             for kernels in Kernels::available() {
-                let mut found = [f32::NAN; 9];
-                kernels.dot_rows(&query, &rows, &ids, &mut found);
-                assert_eq!(
-                    found.map(f32::to_bits),
-                    expected.map(f32::to_bits),
-                    "{} at {dim} dimensions",
-                    kernels.name()
-                );
+                for listed in 0..=ids.len() {
+                    let mut found = [f32::NAN; 9];
+                    kernels.dot_rows(&query, &rows, &ids[..listed], &mut found[..listed]);
+                    let (found, expected) = (bits(&found[..listed]), bits(&expected[..listed]));
+                    assert_eq!(found, expected, "{} at {dim} dimensions", kernels.name());
+                }
                 assert_eq!(kernels.dot(&query, &rows[..dim]).to_bits(), expected[1].to_bits());
             }
         }
@@ -490,7 +493,7 @@ mod tests {
     fn every_set_keeps_the_same_scores() {
         let mut random = Random(11);
         for case in 0..300_usize {
-            let dim = [3, 64, 65, 256, 1024, 1088][case % 6];
+            let dim = [3, 64, 256, 384, 512, 513][case % 6];
             let rows = 1 + case % 40;
             let codes: Vec<u8> = (0..rows * dim).map(|_| random.next() as u8).collect();
             let scales: Vec<f32> = (0..rows).map(|_| random.float()).collect();

@@ -188,7 +188,7 @@ impl Scorer<'_> {
 /// What a walk needs of memory; one for each thread, used again and again.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// One bit a row, all 0 between walks.
+    /// One bit a row, all 0 when a walk begins.
     seen: Vec<u64>,
     /// The rows whose bits are 1.
     marked: Vec<u32>,
