@@ -333,7 +333,7 @@ unsafe fn code_avx512(query: &[i8], row: [*const u8; 1]) -> [i32; 1] {
     unsafe { partial_codes_avx512(query, row) }.map(|sums| _mm512_reduce_add_epi32(sums))
 }
 
-/// Magnitudes of a query's values, and what turns codes into bytes with their signs; see [`codes_avx2`].
+/// Magnitudes of a query's values, and what turns codes into bytes with their signs; see `codes_avx2`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn sign_apart_avx512(query: __m512i) -> (__m512i, __m512i) {
@@ -351,7 +351,7 @@ fn add_pairs_avx512(sums: __m512i, unsigned: __m512i, signed: __m512i) -> __m512
 }
 
 /// Sixteen partial sums for each row, as [`partial_codes_vnni`] has them, in the way that
-/// [`codes_avx2`] tells of.
+/// `codes_avx2` tells of.
 ///
 /// # Safety
 /// Each row has `query.len()` bytes.

@@ -76,7 +76,7 @@ fn code_range_avx2(query: &[i8], codes: &[u8], out: &mut [i32]) {
     by_range!(query, codes, out, codes_avx2, codes_avx2);
 }
 
-/// [`add_pairs_avx512`] for half as many.
+/// `add_pairs_avx512` for half as many.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn add_pairs_avx2(sums: __m256i, unsigned: __m256i, signed: __m256i) -> __m256i {
