@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 pub struct MappedFile {
     path: PathBuf,
     map: Option<Mmap>,
+    scattered: bool,
 }
 
 impl MappedFile {
@@ -24,7 +25,7 @@ impl MappedFile {
         })?;
         let length = file.metadata().map_err(|e| Error::io("reading", path, e))?.len();
         if length == 0 {
-            return Ok(Self { path: path.to_owned(), map: None });
+            return Ok(Self { path: path.to_owned(), map: None, scattered: false });
         }
         #[expect(
             unsafe_code,
@@ -32,7 +33,7 @@ impl MappedFile {
                       a generation are written under another name, synced, and never touched again"
         )]
         let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io("mapping", path, e))?;
-        Ok(Self { path: path.to_owned(), map: Some(map) })
+        Ok(Self { path: path.to_owned(), map: Some(map), scattered: false })
     }
 
     /// Asks for large pages, for a file that is read in small pieces from all over: a random read then
@@ -43,6 +44,29 @@ impl MappedFile {
         if let Some(map) = &self.map {
             let _ = map.advise(memmap2::Advice::HugePage);
         }
+    }
+
+    /// Says that it will be read in few places far apart: a system then brings in what is touched, and
+    /// not megabytes around it. [`MappedFile::will_need`] asks for more at once.
+    pub fn expect_scattered_reads(&mut self) {
+        self.scattered = true;
+        #[cfg(unix)]
+        if let Some(map) = &self.map {
+            let _ = map.advise(memmap2::Advice::Random);
+        }
+    }
+
+    /// Asks for the bytes of `range` to be read from the disk in one go, where nothing else would see to
+    /// that: when reads are expected to be scattered.
+    pub fn will_need(&self, range: std::ops::Range<usize>) {
+        #[cfg(unix)]
+        if let Some(map) = &self.map
+            && self.scattered
+        {
+            let _ = map.advise_range(memmap2::Advice::WillNeed, range.start, range.len());
+        }
+        #[cfg(not(unix))]
+        let _ = range;
     }
 
     /// The mapping itself, for crates that own their bytes; `None` for an empty file.

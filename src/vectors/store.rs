@@ -107,7 +107,8 @@ pub struct Found {
 impl VectorLayer {
     /// Opens the vectors of a layer in its `folder`.
     pub fn open(folder: &Path, dim: usize, vectors: &PartEntry, codes: &PartEntry) -> Result<Self> {
-        let vectors = Part::open(folder, vectors, VECTORS_KIND)?.section("vectors")?;
+        let vectors = Part::open(folder, vectors, VECTORS_KIND)?.in_scattered_reads();
+        let vectors = vectors.section("vectors")?;
         let part = Part::open(folder, codes, CODES_KIND)?.in_large_pages();
         Ok(Self {
             dim,
